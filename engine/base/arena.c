@@ -11,6 +11,7 @@
 enum {
     BLOCK_BYTES = 64 * 1024,
     PAGES_BYTES = 1 << 20, /* from here on a block is pages, which the kernel zeroes when touched */
+    LARGE_BYTES = 1 << 21, /* the blocks of an arena that holds more than that: a huge page each */
 };
 
 typedef struct block {
@@ -97,8 +98,9 @@ void cse_arena_destroy(cse_arena **arena)
 static block *block_new(cse_arena *arena, size_t size)
 {
     block *b = cse_calloc(1, sizeof *b);
-    b->size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-    b->pages = size >= PAGES_BYTES;
+    b->size = arena->used_bytes < PAGES_BYTES ? BLOCK_BYTES : LARGE_BYTES;
+    b->size = size > b->size ? size : b->size;
+    b->pages = b->size >= PAGES_BYTES;
     b->bytes = b->pages ? cse_pages_new(b->size) : cse_aligned_calloc(b->size);
     if (b->pages)
         cse_pages_expect_use(b->bytes, b->size);

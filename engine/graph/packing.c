@@ -7,7 +7,8 @@ enum { MOST_NUMBER_BYTES = 10 };
 
 void cse_pack_count(cse_text *out, uint64_t number)
 {
-    cse_text_reserve(out, MOST_NUMBER_BYTES);
+    if (out->capacity - out->size <= MOST_NUMBER_BYTES) /* what is packed is numbers, mostly */
+        cse_text_reserve(out, MOST_NUMBER_BYTES);
     unsigned char *at = (unsigned char *)out->data + out->size;
     size_t used = 0;
     for (; number >= 0x80; number >>= 7)

@@ -196,6 +196,7 @@ typedef struct cse_attention_call {
     cse_tensor *memory;    /* of keys and values [batch, key, channel]; NULL: x itself */
     cse_tensor *mask;      /* as in cse_attention_options */
     cse_tensor *positions; /* of the rotation: int32 [time] or [batch, time] */
+    cse_tensor *spans;     /* as in cse_attention_options */
 } cse_attention_call;
 
 /* x [batch, time, hidden_size]; the result has its shape. */
@@ -211,6 +212,12 @@ CSE_API cse_tensor *cse_span_mask(cse_tensor *span);
  * 0 <= i - j <= span[j] or 0 <= j - i <= positions[j]. positions int32 [batch, key] counts from 0
  * in each sample. */
 CSE_API cse_tensor *cse_sequence_mask(cse_tensor *span, cse_tensor *positions);
+
+/* What the three masks say as spans of cse_attention_options, which one kernel takes:
+ * int32 [batch, 2, key]. `queries`: as many as there are. */
+CSE_API cse_tensor *cse_padding_spans(cse_tensor *attention_mask, int64_t queries);
+CSE_API cse_tensor *cse_distance_spans(cse_tensor *span);
+CSE_API cse_tensor *cse_sequence_spans(cse_tensor *span, cse_tensor *positions);
 
 /* ---- feed-forward networks, blocks ---- */
 

@@ -105,6 +105,9 @@ typedef struct cse_attention_options {
     cse_tensor *key_lengths; /* int32 [batch]: the keys from this one on are padding; NULL: none */
     int64_t sink;            /* the first keys, which a window does not hide (Xiao et al. 2023) */
     double cap; /* scaled products become cap * tanh(product / cap), before masks; 0: they do not */
+    /* The queries that see a key: int32 [batch, 2, key], or [1, 2, key] for all samples; key j is
+     * seen by queries from spans[.][0][j] to before spans[.][1][j]. NULL: by all. */
+    cse_tensor *spans;
 } cse_attention_options;
 
 #endif

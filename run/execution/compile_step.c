@@ -63,8 +63,6 @@ cse_status cse_step_compile(cse_session *session, const cse_step *step)
     const cse_configuration *c = &session->configuration;
     cse_compilation *compilation = NULL;
     cse_status status;
-    if (step->training)
-        cse_session_take_code(session, step->graph);
     if (c->validate_only) {
         status = cse_passes_run(step->graph, session->hooks.passes);
     } else {
@@ -72,6 +70,8 @@ cse_status cse_step_compile(cse_session *session, const cse_step *step)
             cse_compilation_new(step->graph, session->hooks.passes, c->compile_dir, &compilation));
         status = cse_compilation_plan(compilation, step->graph, session->hooks.passes);
     }
+    if (status == CSE_OK && compilation != NULL && step->training)
+        cse_session_take_code(session, cse_compilation_fingerprint_view(compilation));
     if (status == CSE_OK) {
         if (session->hooks.on_planned != NULL)
             session->hooks.on_planned(session->hooks.self, step);

@@ -174,7 +174,8 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
         return attend_cross(decoder, q, options);
     if (!options->causal)
         return cse_plain_attention(q, k, v, options); /* of the encoder: nobody takes its output */
-    if (options->window > 0 || options->key_lengths != NULL || decoder->own_count == MOST_LAYERS)
+    if (options->window > 0 || options->key_lengths != NULL || options->spans != NULL ||
+        decoder->own_count == MOST_LAYERS)
         return cse_trace_fail(CSE_SHAPE, "model %s cannot be decoded token by token",
                               decoder->model->descriptor->name);
     return attend_own(decoder, q, (cse_tensor *const[]){ k, v }, options);

@@ -100,7 +100,7 @@ static cse_tensor *check_attention(const cse_token_decoder *decoder,
                               "that goes from token to token",
                               decoder->model->descriptor->name);
     if ((options->mask != NULL && !fits_keys(decoder, inputs[0], options->mask)) ||
-        options->key_lengths != NULL)
+        options->key_lengths != NULL || options->spans != NULL)
         return cse_trace_fail(CSE_SHAPE,
                               "model %s masks its attention by a tensor, which cannot be decoded "
                               "token by token",

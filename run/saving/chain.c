@@ -22,10 +22,10 @@ static void set_link(cse_links *links, cse_link which, const cse_text *content)
     cse_link_digest(content->data, content->size, links->link[which].digest);
 }
 
-void cse_session_take_code(cse_session *session, const cse_graph *graph)
+void cse_session_take_code(cse_session *session, const char *fingerprint)
 {
     unsigned char build[CSE_BUILD_IDENTITY_BYTES];
-    char fingerprint[33], digits[2 * CSE_BUILD_IDENTITY_BYTES + 1];
+    char digits[2 * CSE_BUILD_IDENTITY_BYTES + 1];
     cse_text text = { 0 };
     cse_links *links = &session->saving.links;
     if (session->saving.effective_settings != NULL) {
@@ -33,7 +33,6 @@ void cse_session_take_code(cse_session *session, const cse_graph *graph)
         set_link(links, CSE_LINK_CONFIGURATION, &text);
         text.size = 0;
     }
-    cse_graph_fingerprint(graph, fingerprint);
     sodium_bin2hex(digits, sizeof digits, build, cse_build_identity(build));
     cse_text_add(&text, "graph %s, csengine %s, build %s", fingerprint, PACKAGE_VERSION, digits);
     set_link(links, CSE_LINK_CODE, &text);

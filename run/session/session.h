@@ -266,7 +266,7 @@ void cse_session_clear_data(cse_session *session);
 
 /* The links of a training step: from the graph that was traced, and from what it was compiled to
  * and is to read. */
-void cse_session_take_code(cse_session *session, const cse_graph *graph);
+void cse_session_take_code(cse_session *session, const char *fingerprint);
 void cse_session_take_artefact(cse_session *session, const char *digest);
 /* The links of a checkpoint that is written now, valid until the next call; NULL: nothing was
  * trained. */

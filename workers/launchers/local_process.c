@@ -1,6 +1,9 @@
-/* Worker processes on this host: fork and exec, watched through a pidfd.
+/* Worker processes on this host: vfork and exec, watched through a pidfd.
  *
- * Between fork and exec only async-signal-safe calls are made, as the parent has threads. The child
+ * vfork, so that the pages of a coordinator that holds a large graph are not copied: neither their
+ * tables, nor each page that it writes to afterwards. The forking thread stands until exec. Between
+ * both only async-signal-safe calls are made, as the parent has threads, and nothing of its memory
+ * is changed but the word of the child's number. The child
  * gets SIGKILL when the forking thread ends (so only the coordinator's main thread forks) and then
  * checks that the parent had not ended before that was set. A close-on-exec pipe carries the error
  * of a failed exec: it reads as empty when exec succeeded. */
@@ -36,7 +39,7 @@ struct cse_worker_process {
     cse_exit how;
 };
 
-/* In the child, after fork. Returns only when exec failed. */
+/* In the child, after vfork. Returns only when exec failed. */
 static void become(const cse_launch_options *options, char **environment, char *number,
                    pid_t parent)
 {
@@ -89,7 +92,7 @@ static pid_t fork_and_exec(const cse_launch_options *options, char **environment
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before); /* no handler of ours runs in the child */
     pid_t parent = getpid();
-    pid_t child = fork();
+    pid_t child = vfork();
     if (child == 0) {
         become(options, environment, number, parent);
         int error = errno;

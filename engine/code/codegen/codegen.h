@@ -47,6 +47,9 @@ cse_status cse_compilation_new(const cse_graph *graph, const cse_passes_options 
 cse_status cse_compilation_plan(cse_compilation *compilation, cse_graph *graph,
                                 const cse_passes_options *options);
 
+/* Of the traced graph, once it is planned. */
+const char *cse_compilation_fingerprint_view(const cse_compilation *compilation);
+
 /* Whether the plan was found, so that it has been compiled before. */
 bool cse_compilation_is_found(const cse_compilation *compilation);
 

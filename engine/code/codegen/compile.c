@@ -47,7 +47,7 @@ struct cse_compilation {
     cse_compiler compiler;
     bool compiler_present;
     cse_isa isa;
-    cse_calls *calls; /* of the traced graph */
+    cse_traced_facts traced;
     int64_t start_ns;
     const char *compile_dir; /* borrowed */
     char directory[4096];
@@ -95,7 +95,7 @@ static cse_status make_key(const cse_compilation *c, const cse_graph *graph,
     crypto_generichash_state state;
     unsigned char hash[KEY_BYTES], build[CSE_BUILD_IDENTITY_BYTES];
     cse_text packed = { 0 }, passes = { 0 };
-    cse_graph_pack(graph, c->calls, &packed);
+    cse_graph_pack(graph, c->traced.calls, &packed);
     cse_passes_describe(graph, options, &passes);
     crypto_generichash_init(&state, NULL, 0, sizeof hash);
     add_part(&state, packed.data, packed.size);
@@ -135,7 +135,7 @@ static cse_status write_plan(const cse_compilation *c, const cse_graph *graph,
                              const cse_program *program, const char *directory)
 {
     cse_text text = { 0 };
-    cse_plan_file_write(graph, program, c->compiler_present, c->calls, &text);
+    cse_plan_file_write(graph, program, c->compiler_present, &c->traced, &text);
     cse_status status = write_file(directory, "step.plan", &text);
     cse_text_clear(&text);
     return status;
@@ -357,7 +357,7 @@ cse_status cse_compilation_new(const cse_graph *graph, const cse_passes_options 
     if (status == CSE_OK)
         status = cse_compiler_find(&c->compiler, &c->compiler_present);
     if (status == CSE_OK) {
-        c->calls = cse_calls_new(graph);
+        c->traced.calls = cse_calls_new(graph);
         status = make_key(c, graph, options, key);
     }
     if (status == CSE_OK) {
@@ -375,7 +375,7 @@ void cse_compilation_destroy(cse_compilation **compilation)
 {
     if (*compilation == NULL)
         return;
-    cse_calls_destroy(&(*compilation)->calls);
+    cse_calls_destroy(&(*compilation)->traced.calls);
     cse_artefact_clear(&(*compilation)->artefact);
     cse_text_clear(&(*compilation)->compiler.version);
     free(*compilation);
@@ -389,8 +389,8 @@ static bool take_plan(cse_compilation *c, cse_graph *graph)
     cse_plan_file plan;
     if (!look(c))
         return false;
-    if (cse_plan_file_read(&c->artefact.files[CSE_ARTEFACT_PLAN], c->directory, c->calls, &plan) !=
-        CSE_OK) {
+    if (cse_plan_file_read(&c->artefact.files[CSE_ARTEFACT_PLAN], c->directory, c->traced.calls,
+                           &plan) != CSE_OK) {
         cse_log_line(CSE_LOG_WARNING, "%s", cse_error_message());
         c->whole = false;
         return false;
@@ -399,8 +399,10 @@ static bool take_plan(cse_compilation *c, cse_graph *graph)
                plan.graph->state_count == graph->state_count &&
                plan.graph->fetch_count == graph->fetch_count &&
                plan.graph->input_count == graph->input_count;
-    if (c->whole)
+    if (c->whole) {
         cse_graph_take(graph, &plan.graph);
+        memcpy(c->traced.fingerprint, plan.traced, sizeof plan.traced);
+    }
     cse_plan_file_clear(&plan);
     return c->whole;
 }
@@ -411,7 +413,15 @@ cse_status cse_compilation_plan(cse_compilation *c, cse_graph *graph,
     CSE_TRY(cse_trace_status(graph));
     if (options == NULL || options->after == NULL)
         c->found = take_plan(c, graph);
-    return c->found ? CSE_OK : cse_passes_run(graph, options);
+    if (c->found)
+        return CSE_OK;
+    cse_graph_fingerprint(graph, c->traced.fingerprint);
+    return cse_passes_run(graph, options);
+}
+
+const char *cse_compilation_fingerprint_view(const cse_compilation *compilation)
+{
+    return compilation->traced.fingerprint;
 }
 
 bool cse_compilation_is_found(const cse_compilation *compilation)

@@ -1,4 +1,4 @@
-/* "CSEPLAN2", then versions, whether there is a step.so, program, graph. */
+/* "CSEPLAN3", then versions, fingerprints, whether there is a step.so, program, graph. */
 #include "engine/code/codegen/plan_file.h"
 
 #include <stdio.h>
@@ -7,19 +7,20 @@
 #include "engine/code/codegen/codegen.h"
 
 enum { MAGIC_BYTES = 8 };
-static const char magic[] = "CSEPLAN2";
+static const char magic[] = "CSEPLAN3";
 
 void cse_plan_file_write(const cse_graph *graph, const cse_program *program, bool compiled,
-                         const cse_calls *calls, cse_text *out)
+                         const cse_traced_facts *traced, cse_text *out)
 {
     char fingerprint[33];
     cse_graph_fingerprint(graph, fingerprint);
     cse_text_add_bytes(out, magic, MAGIC_BYTES);
     cse_pack_count(out, CSE_STEP_ABI);
     cse_pack_text(out, fingerprint);
+    cse_pack_text(out, traced->fingerprint);
     cse_pack_count(out, compiled);
     cse_program_pack(program, out);
-    cse_graph_pack(graph, calls, out);
+    cse_graph_pack(graph, traced->calls, out);
 }
 
 static cse_status read_plan(const cse_text *text, const cse_calls *calls, cse_plan_file *plan)
@@ -37,6 +38,8 @@ static cse_status read_plan(const cse_text *text, const cse_calls *calls, cse_pl
                         (int)abi, CSE_STEP_ABI);
     const char *fingerprint = cse_unpack_text(&from, &size);
     snprintf(plan->fingerprint, sizeof plan->fingerprint, "%.*s", (int)size, fingerprint);
+    fingerprint = cse_unpack_text(&from, &size);
+    snprintf(plan->traced, sizeof plan->traced, "%.*s", (int)size, fingerprint);
     plan->compiled = cse_unpack_count(&from, 2) == 1;
     cse_program_unpack(&from, &plan->program);
     CSE_TRY(cse_graph_unpack(&from, calls, &plan->graph));

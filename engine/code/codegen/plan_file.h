@@ -10,12 +10,19 @@ typedef struct cse_plan_file {
     cse_graph *graph;
     cse_program program;
     char fingerprint[33]; /* of the graph; step.so holds the same */
+    char traced[33];      /* likewise of the traced graph */
     bool compiled;        /* for a step.so: the program fits it */
 } cse_plan_file;
 
-/* The file as bytes; `calls` are those of the traced graph. */
+/* What is in a plan of the graph that was traced: its places of source, its fingerprint. */
+typedef struct cse_traced_facts {
+    cse_calls *calls;
+    char fingerprint[33];
+} cse_traced_facts;
+
+/* The file as bytes. */
 void cse_plan_file_write(const cse_graph *graph, const cse_program *program, bool compiled,
-                         const cse_calls *calls, cse_text *out);
+                         const cse_traced_facts *traced, cse_text *out);
 
 /* Reads the plan from its bytes; `calls` as for cse_graph_unpack; `directory` for messages. Fails
  * with CSE_DATA when it is of another version, or no plan. */

@@ -58,20 +58,22 @@ double cse_initial_draw(const cse_initializer *init, uint64_t key, uint32_t elem
 /* ---- blocks ---- */
 
 typedef struct block {
+    uint32_t elements[BLOCK], draw;       /* whose draw of that number it is */
     uint32_t first[BLOCK], second[BLOCK]; /* words of each element */
     double root[BLOCK], cosine[BLOCK];
     double normal[BLOCK];
     float low[BLOCK], high[BLOCK]; /* the value is between; NaN: not known */
 } block;
 
-/* The first two words of elements [element, element + BLOCK), as cse_philox makes them. */
-CSE_VECTOR_INLINE void draw_words(block *b, uint64_t key, uint32_t element)
+/* The first two words of the elements, as cse_philox makes them. */
+CSE_VECTOR_INLINE void draw_words(block *b, uint64_t key)
 {
     uint32_t c0[BLOCK], c1[BLOCK], c2[BLOCK], c3[BLOCK];
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    for (uint32_t i = 0; i < BLOCK; i++) {
-        c0[i] = element + i;
-        c1[i] = c2[i] = c3[i] = 0;
+    memcpy(c0, b->elements, sizeof c0);
+    for (int i = 0; i < BLOCK; i++) {
+        c1[i] = b->draw;
+        c2[i] = c3[i] = 0;
     }
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < BLOCK; i++) {
@@ -173,42 +175,80 @@ CSE_VECTOR_INLINE void find_values(block *b, double mean, double deviation, doub
     }
 }
 
+/* Of the deviates that are taken. */
+static double most_of(const cse_initializer *init)
+{
+    return init->kind == CSE_INIT_TRUNCATED_NORMAL ? 2
+           : init->kind == CSE_INIT_NORMAL_WITHIN  ? fabs(init->b / init->a)
+                                                   : HUGE_VAL;
+}
+
 CSE_VECTOR_CLONES(void, draw_normals,
-                  (block * b, const cse_initializer *init, uint64_t key, uint32_t element),
-                  (b, init, key, element))
+                  (block * b, const cse_initializer *init, uint64_t key, double most),
+                  (b, init, key, most))
 {
     const bool within = init->kind == CSE_INIT_NORMAL_WITHIN;
-    const double most = init->kind == CSE_INIT_TRUNCATED_NORMAL ? 2
-                        : within                                ? fabs(init->b / init->a)
-                                                                : HUGE_VAL;
-    draw_words(b, key, element);
+    draw_words(b, key);
     find_normals(b);
     find_values(b, within ? 0 : init->a, within ? init->a : init->b, most);
 }
 
 /* The same operations as in the definition, none of which is a library's. */
-CSE_VECTOR_CLONES(void, draw_uniform,
-                  (block * b, const cse_initializer *init, uint64_t key, uint32_t element),
-                  (b, init, key, element))
+CSE_VECTOR_CLONES(void, draw_uniform, (block * b, const cse_initializer *init, uint64_t key),
+                  (b, init, key))
 {
     const double from = init->a, width = init->b - init->a;
-    draw_words(b, key, element);
+    draw_words(b, key);
     for (int i = 0; i < BLOCK; i++)
         b->low[i] = b->high[i] =
             (float)(from + width * (double)((float)(int32_t)(b->first[i] >> 8) * 0x1p-24f));
 }
 
+/* ---- states ---- */
+
+/* Elements whose first draw is not taken, until they fill a block. */
+typedef struct redraws {
+    int64_t elements[BLOCK];
+    int count;
+} redraws;
+
+static void draw_again(const cse_initializer *init, uint64_t key, redraws *r, float *values)
+{
+    block b = { .draw = 1 };
+    for (int i = 0; i < BLOCK; i++)
+        b.elements[i] = i < r->count ? (uint32_t)r->elements[i] : 0;
+    draw_normals(&b, init, key, most_of(init));
+    for (int i = 0; i < r->count; i++)
+        values[r->elements[i]] =
+            b.low[i] == b.high[i] ? b.low[i] : (float)cse_initial_draw(init, key, b.elements[i]);
+    r->count = 0;
+}
+
 void cse_initial_draws(const cse_initializer *init, uint64_t key, int64_t count, float *values)
 {
-    block b;
+    block b = { .draw = 0 };
+    redraws again = { .count = 0 };
+    const bool uniform = init->kind == CSE_INIT_UNIFORM;
+    const double most = most_of(init);
     for (int64_t first = 0; first < count; first += BLOCK) {
-        if (init->kind == CSE_INIT_UNIFORM)
-            draw_uniform(&b, init, key, (uint32_t)first);
+        for (int i = 0; i < BLOCK; i++)
+            b.elements[i] = (uint32_t)first + (uint32_t)i;
+        if (uniform)
+            draw_uniform(&b, init, key);
         else
-            draw_normals(&b, init, key, (uint32_t)first);
-        for (int64_t i = 0; i < BLOCK && first + i < count; i++)
-            values[first + i] = b.low[i] == b.high[i]
-                                    ? b.low[i]
-                                    : (float)cse_initial_draw(init, key, (uint32_t)(first + i));
+            draw_normals(&b, init, key, most);
+        for (int i = 0; i < BLOCK && first + i < count; i++) {
+            if (b.low[i] == b.high[i]) {
+                values[first + i] = b.low[i];
+                continue;
+            }
+            if (fabs(b.normal[i]) > most * (1 + ERROR))
+                again.elements[again.count++] = first + i;
+            else
+                values[first + i] = (float)cse_initial_draw(init, key, b.elements[i]);
+            if (again.count == BLOCK)
+                draw_again(init, key, &again, values);
+        }
     }
+    draw_again(init, key, &again, values);
 }

@@ -4,11 +4,12 @@
  * turned into weights in place and multiplied by the values. Gradient: of 32 keys at a time and the
  * queries in chunks, scores and weights again, keys as rows, so that the gradients of keys and
  * values need nothing transposed; that of the queries is added up over the keys. Blocks in which
- * every key comes after every query are left out where the attention is causal.
+ * every key comes after every query are left out where the attention is causal, and of keys that
+ * only a span of the queries sees those before the first and after the last of it.
  *
  * The order of every sum is that of the head's elements, of the keys, or of the queries
- * (attention.h), whatever the blocks are; a pair that the causal mask hides has the weight 0, which
- * changes no sum. So the bits depend on the operands alone. */
+ * (attention.h), whatever the blocks are; a pair that is hidden has the weight 0, which changes no
+ * sum. So the bits depend on the operands alone. */
 #include "engine/code/kernels/attention.h"
 
 #include <assert.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/code/kernels/attention_spans.h"
 #include "engine/code/kernels/plan.h"
 #include "engine/code/kernels/scratch.h"
 #include "engine/graph/trace/attention.h"
@@ -35,6 +37,8 @@ typedef struct attention_kernel {
     cse_dtype dtype; /* of the operands */
     cse_dtype result_dtypes[CSE_MAX_RESULTS], output_dtype;
     int operands[CSE_ATTENTION_INPUTS];
+    int spans;            /* the operand that has them; -1: none */
+    int64_t spans_stride; /* from sample to sample; 0: the same for all */
     bool causal, paired;
     float scale;
     cse_scratch *scratch;
@@ -151,6 +155,25 @@ static float *take(allotment *from, int64_t floats)
     return place;
 }
 
+static bool has_spans(const attention_kernel *kernel)
+{
+    return kernel->spans >= 0;
+}
+
+static cse_packed_spans lay_out_spans(const attention_kernel *kernel, allotment *from)
+{
+    const int64_t floats = has_spans(kernel) ? round_up(kernel->sizes.keys, ROWS) : 0;
+    int32_t *begins = floats > 0 ? (int32_t *)(void *)take(from, floats) : NULL;
+    return (cse_packed_spans){ begins, floats > 0 ? (int32_t *)(void *)take(from, floats) : NULL };
+}
+
+static void pack_spans(const attention_kernel *kernel, const int32_t *spans,
+                       const cse_packed_spans *to)
+{
+    if (has_spans(kernel))
+        cse_spans_pack(spans, kernel->sizes.keys, to);
+}
+
 /* ---- products ---- */
 
 /* Rows, as pack_rows left them, times columns [first, end) of a turned matrix, to rows of `stride`.
@@ -199,6 +222,7 @@ static void multiply_kept(const attention_kernel *kernel, cse_attention_product 
 /* What one head is computed from; the last four of the gradient alone. */
 typedef struct head_operands {
     cse_attention_matrix queries, keys, values, output, upstream;
+    const int32_t *spans; /* [2, key], of the sample */
     const float *statistics;
     void *const *results;
     int64_t place[2];
@@ -207,6 +231,7 @@ typedef struct head_operands {
 typedef struct forward_scratch {
     float *keys, *values; /* turned; kept */
     float *queries, *scores, *output, *maxima, *reciprocals;
+    cse_packed_spans spans;
     int64_t stride, output_stride;
 } forward_scratch;
 
@@ -228,6 +253,7 @@ static forward_scratch lay_out_forward(const attention_kernel *kernel, allotment
     f.output = take(from, ROWS * f.output_stride);
     f.maxima = take(from, ROWS);
     f.reciprocals = take(from, ROWS);
+    f.spans = lay_out_spans(kernel, from);
     return f;
 }
 
@@ -264,25 +290,32 @@ static void forward_block(const attention_kernel *kernel, const forward_scratch 
     const cse_attention_sizes *s = &kernel->sizes;
     const int64_t place[3] = { o->place[0], o->place[1], first };
     const int64_t left = s->queries - first, rows = left < ROWS ? left : ROWS;
-    const int64_t seen = kernel->causal && first + rows < s->keys ? first + rows : s->keys;
+    int64_t keys[2] = { 0, kernel->causal && first + rows < s->keys ? first + rows : s->keys };
+    if (has_spans(kernel))
+        cse_spans_narrow_keys(&f->spans, first, first + rows, keys);
+    const int64_t seen = keys[1] - keys[0];
     pack_rows(&o->queries, first, rows, f->queries);
     multiply_turned(kernel, &(turned_product){ .rows = f->queries,
                                                .row_count = rows,
                                                .depth = words_of(kernel, s->head),
                                                .turned = f->keys,
-                                               .end = seen,
+                                               .first = keys[0],
+                                               .end = keys[1],
                                                .to = f->scores,
                                                .stride = f->stride });
-    kernel->way->softmax(&(cse_attention_softmax){ .scores = f->scores,
-                                                   .stride = f->stride,
-                                                   .rows = rows,
-                                                   .seen = kernel->causal ? first + 1 : seen,
-                                                   .seen_step = kernel->causal,
-                                                   .most = seen,
-                                                   .factor = kernel->scale * (float)M_LOG2E,
-                                                   .paired = kernel->paired,
-                                                   .maxima = f->maxima,
-                                                   .reciprocals = f->reciprocals });
+    kernel->way->softmax(
+        &(cse_attention_softmax){ .scores = f->scores,
+                                  .stride = f->stride,
+                                  .rows = rows,
+                                  .seen = kernel->causal ? first + 1 - keys[0] : seen,
+                                  .seen_step = kernel->causal,
+                                  .most = seen,
+                                  .factor = kernel->scale * (float)M_LOG2E,
+                                  .paired = kernel->paired,
+                                  .spans = cse_spans_from(&f->spans, keys[0]),
+                                  .query = (int32_t)first,
+                                  .maxima = f->maxima,
+                                  .reciprocals = f->reciprocals });
     if (results[CSE_ATTENTION_OUTPUT] != NULL)
         multiply_kept(kernel,
                       (cse_attention_product){ .from = f->scores,
@@ -294,7 +327,7 @@ static void forward_block(const attention_kernel *kernel, const forward_scratch 
                                                .to = f->output,
                                                .to_stride = f->output_stride,
                                                .first = true },
-                      s->value, words_of(kernel, s->keys), 0);
+                      s->value, words_of(kernel, s->keys), words_of(kernel, keys[0]));
     store_output(kernel, f, place, rows, results);
 }
 
@@ -312,6 +345,9 @@ static head_operands operands_of(const attention_kernel *kernel, const void *con
             head_of(kernel, (cse_attention_matrix){ q, dtype, 0, s->queries, s->head }, place),
         .keys = head_of(kernel, (cse_attention_matrix){ k, dtype, 0, s->keys, s->head }, place),
         .values = head_of(kernel, (cse_attention_matrix){ v, dtype, 0, s->keys, s->value }, place),
+        .spans = has_spans(kernel)
+                     ? (const int32_t *)inputs[kernel->spans] + place[0] * kernel->spans_stride
+                     : NULL,
         .place = { place[0], place[1] },
     };
 }
@@ -341,6 +377,7 @@ static void forward_heads(void *run, int member, int64_t begin, int64_t end)
         const head_operands next = operands_of(kernel, r->inputs, head + 1 < end ? head + 1 : head);
         kernel->way->pack_turned(&now.keys, f.keys);
         pack_kept(kernel, &now.values, 0, s->keys, f.values);
+        pack_spans(kernel, now.spans, &f.spans);
         for (int64_t first = 0; first < s->queries; first += ROWS) {
             const bool last = first + ROWS >= s->queries;
             prefetch_rows(&next.queries, first, first + ROWS, false);
@@ -368,6 +405,7 @@ typedef struct gradient_scratch {
     float *scores, *change, *turned_change; /* [keys of the block][queries of the chunk] */
     float *sums[CSE_ATTENTION_GRADIENTS];   /* of all queries; of the block's keys and values */
     int64_t strides[CSE_ATTENTION_GRADIENTS];
+    cse_packed_spans spans;
     int64_t stride;
 } gradient_scratch;
 
@@ -394,6 +432,7 @@ static gradient_scratch lay_out_gradient(const attention_kernel *kernel, allotme
     g.sums[CSE_ATTENTION_QUERY] = take(from, padded * head);
     g.sums[CSE_ATTENTION_KEY] = take(from, ROWS * head);
     g.sums[CSE_ATTENTION_VALUE] = take(from, ROWS * value);
+    g.spans = lay_out_spans(kernel, from);
     return g;
 }
 
@@ -442,6 +481,10 @@ static void prepare_head(const attention_kernel *kernel, const gradient_scratch 
     kernel->way->dot_rows(&o->output, &o->upstream, g->means);
     for (int64_t i = queries; i < padded; i++)
         g->maxima[i] = g->reciprocals[i] = g->means[i] = 0;
+    pack_spans(kernel, o->spans, &g->spans);
+    if (has_spans(kernel)) /* no block of keys needs to have all queries */
+        memset(g->sums[CSE_ATTENTION_QUERY], 0,
+               (size_t)(padded * g->strides[CSE_ATTENTION_QUERY]) * sizeof(float));
 }
 
 /* Adds what queries [first, end) give to the gradients, for the keys of the block from `key` on. */
@@ -479,6 +522,8 @@ static void weigh_chunk(const attention_kernel *kernel, const gradient_scratch *
                                  .maxima = g->maxima + b->first,
                                  .reciprocals = g->reciprocals + b->first,
                                  .means = g->means + b->first,
+                                 .spans = cse_spans_from(&g->spans, b->key),
+                                 .query = b->first,
                                  .paired = kernel->paired,
                                  .turned = g->turned_change });
 }
@@ -514,7 +559,7 @@ static void add_chunk(const attention_kernel *kernel, const gradient_scratch *g,
                                        .to = g->sums[CSE_ATTENTION_QUERY] +
                                              b->first * g->strides[CSE_ATTENTION_QUERY],
                                        .to_stride = g->strides[CSE_ATTENTION_QUERY],
-                                       .first = b->key == 0 };
+                                       .first = b->key == 0 && !has_spans(kernel) };
     if (o->results[CSE_ATTENTION_QUERY] != NULL)
         multiply_kept(kernel, product, s->head, words_of(kernel, b->keys), 0);
 }
@@ -563,18 +608,21 @@ static void gradient_block(const attention_kernel *kernel, const gradient_scratc
 {
     const cse_attention_sizes *s = &kernel->sizes;
     const int64_t left = s->keys - key, rows[2] = { key, left < ROWS ? left : ROWS };
-    const int64_t start = kernel->causal ? key : 0;
+    int64_t queries[2] = { kernel->causal ? key : 0, s->queries };
+    if (has_spans(kernel))
+        cse_spans_narrow_queries(&g->spans, key, rows[1], queries);
+    const int64_t start = queries[0];
     pack_rows(&o->keys, key, rows[1], g->key_rows);
     pack_rows(&o->values, key, rows[1], g->value_rows);
     pack_kept(kernel, &o->keys, key, rows[1], g->kept_keys);
-    for (int64_t first = start; first < s->queries; first += CHUNK) {
-        const int64_t end = first + CHUNK < s->queries ? first + CHUNK : s->queries;
+    for (int64_t first = start; first < queries[1]; first += CHUNK) {
+        const int64_t end = first + CHUNK < queries[1] ? first + CHUNK : queries[1];
         const block_range range = { key, rows[1], first, end };
         weigh_chunk(kernel, g, &range);
         add_chunk(kernel, g, o, &range, first == start);
     }
     for (int i = CSE_ATTENTION_KEY; i <= CSE_ATTENTION_VALUE; i++) {
-        if (start >= s->queries) /* no query sees these keys */
+        if (start >= queries[1]) /* no query sees these keys */
             memset(g->sums[i], 0, (size_t)(ROWS * g->strides[i]) * sizeof(float));
         store_sums(kernel, g, o, i, rows);
     }
@@ -640,7 +688,8 @@ static double flops_of(const attention_kernel *kernel, double by_head, double by
            (by_head * (double)s->head + by_value * (double)s->value);
 }
 
-static cse_status new_attention(const cse_kernel_plan *plan, attention_kernel **result)
+/* `inputs`: of the op without spans. */
+static cse_status new_attention(const cse_kernel_plan *plan, int inputs, attention_kernel **result)
 {
     char text[256];
     attention_kernel *kernel;
@@ -663,8 +712,11 @@ static cse_status new_attention(const cse_kernel_plan *plan, attention_kernel **
                                   .scale = (float)attributes->numbers[CSE_ATTENTION_SCALE] };
     kernel->way = cse_attention_choose_way(kernel->paired);
     kernel->base.implementation = kernel->way->name;
-    for (int i = 0; i < plan->product->input_count; i++)
+    for (int i = 0; i < inputs; i++)
         kernel->operands[i] = plan->operands[i];
+    kernel->spans = plan->product->input_count > inputs ? plan->operands[inputs] : -1;
+    if (has_spans(kernel) && plan->product->inputs[inputs]->shape.dims[0] > 1)
+        kernel->spans_stride = 2 * kernel->sizes.keys;
     for (int r = 0; r < CSE_MAX_RESULTS; r++)
         kernel->result_dtypes[r] = plan->results[r] != NULL ? plan->results[r]->dtype : dtype;
     *result = kernel;
@@ -680,7 +732,7 @@ cse_status cse_kernel_new_attention(const cse_kernel_plan *plan, cse_kernel **re
 {
     attention_kernel *kernel;
     allotment count = { NULL, 0 };
-    CSE_TRY(new_attention(plan, &kernel));
+    CSE_TRY(new_attention(plan, CSE_ATTENTION_GRADIENTS, &kernel));
     kernel->base.run = run_forward;
     kernel->base.flops = flops_of(kernel, 1, plan->results[CSE_ATTENTION_OUTPUT] != NULL);
     (void)lay_out_forward(kernel, &count);
@@ -693,7 +745,7 @@ cse_status cse_kernel_new_attention_gradient(const cse_kernel_plan *plan, cse_ke
 {
     attention_kernel *kernel;
     allotment count = { NULL, 0 };
-    CSE_TRY(new_attention(plan, &kernel));
+    CSE_TRY(new_attention(plan, CSE_ATTENTION_INPUTS, &kernel));
     kernel->output_dtype = plan->operand_dtypes[CSE_ATTENTION_OF_OUTPUT];
     kernel->base.run = run_gradient;
     kernel->base.flops = flops_of(kernel,

@@ -18,9 +18,13 @@
 #include <stdbool.h>
 
 #include "engine/base/types/dtype.h"
+#include "engine/code/kernels/attention_spans.h"
 
 /* Columns of a panel of a turned matrix; of a kept one at most; both multiples of 16 lanes. */
-enum { CSE_ATTENTION_TURNED_COLUMNS = 32, CSE_ATTENTION_KEPT_COLUMNS = 64 };
+enum {
+    CSE_ATTENTION_TURNED_COLUMNS = CSE_SPANS_BLOCK,
+    CSE_ATTENTION_KEPT_COLUMNS = 64,
+};
 
 /* A matrix [rows, columns] of one head, whose rows are `stride` elements apart. */
 typedef struct cse_attention_matrix {
@@ -44,21 +48,28 @@ typedef struct cse_attention_product {
 
 /* Turns rows of scores into weights that are not divided by their sum yet, in place; `paired`: as
  * bfloat16 from the start of each row on. Elements from `seen` of a row on, which grows by
- * `seen_step` a row up to `most`, become 0, up to `most` rounded up to 16. */
+ * `seen_step` a row up to `most`, become 0, up to `most` rounded up to 16; so do those of keys that
+ * do not span the row's query, where `spans` says so for as many keys. A row of nothing else has a
+ * maximum and a reciprocal of 0. */
 typedef struct cse_attention_softmax {
     float *scores;
     int64_t stride, rows, seen, seen_step, most;
     float factor; /* of the scores, to units of log2 */
     bool paired;
+    cse_attention_spans spans;   /* from the key of the first column on */
+    int32_t query;               /* of the first row */
     float *maxima, *reciprocals; /* results, by row: of the scores, of the sums */
 } cse_attention_softmax;
 
 /* Turns scores [key, query] and the gradient of the weights into weights and the gradient of the
- * unscaled scores, in place. A key at row r sees queries from `first_seen` + r on. */
+ * unscaled scores, in place. A key at row r is seen by queries from `first_seen` + r on, and by
+ * none that `spans` leaves out. */
 typedef struct cse_attention_scores {
     float *scores, *gradient;
     int64_t stride, rows, columns; /* columns: a multiple of 16 */
     int64_t first_seen;            /* may be below 0 */
+    cse_attention_spans spans;     /* from the key of the first row on */
+    int64_t query;                 /* of the first column */
     float factor;
     const float *maxima, *reciprocals, *means; /* by query */
     bool paired; /* rows of bfloat16, and in `turned` [rows / 2][stride] pairs along the keys */

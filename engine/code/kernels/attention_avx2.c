@@ -115,6 +115,27 @@ ROWS_INLINE lanes lowest_lanes(lanes x, int64_t count)
                     _mm256_blendv_ps(lowest, x.high, range_of(CSE_LANE_COUNT, 0, end)) };
 }
 
+ROWS_INLINE __m256 choose_spanned(__m256 x, const int32_t *begins, const int32_t *ends,
+                                  int32_t query, float other)
+{
+    const __m256i number = _mm256_set1_epi32(query);
+    const __m256i late =
+        _mm256_cmpgt_epi32(_mm256_loadu_si256((const __m256i *)(const void *)begins), number);
+    const __m256i open =
+        _mm256_cmpgt_epi32(_mm256_loadu_si256((const __m256i *)(const void *)ends), number);
+    return _mm256_blendv_ps(_mm256_set1_ps(other), x,
+                            _mm256_castsi256_ps(_mm256_andnot_si256(late, open)));
+}
+
+ROWS_INLINE lanes span_lanes(lanes x, const cse_attention_spans *spans, int64_t at, int32_t query,
+                             float other)
+{
+    const int32_t *begins = spans->begins + at, *ends = spans->ends + at;
+    return (lanes){ choose_spanned(x.low, begins, ends, query, other),
+                    choose_spanned(x.high, begins + CSE_LANE_COUNT, ends + CSE_LANE_COUNT, query,
+                                   other) };
+}
+
 ROWS_INLINE lanes read_lanes(cse_dtype dtype, const void *at, int64_t index, int64_t count)
 {
     const int low = within(count);

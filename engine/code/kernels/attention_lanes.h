@@ -96,6 +96,17 @@ CSE_LANES lanes lowest_lanes(lanes x, int64_t count)
     return _mm512_mask_mov_ps(set_lanes(-__builtin_inff()), first_lanes(count), x);
 }
 
+CSE_LANES lanes span_lanes(lanes x, const cse_attention_spans *spans, int64_t at, int32_t query,
+                           float other)
+{
+    const __m512i number = _mm512_set1_epi32(query);
+    const __m512i begins = _mm512_loadu_si512(spans->begins + at);
+    const __m512i ends = _mm512_loadu_si512(spans->ends + at);
+    const __mmask16 seen =
+        _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begins, number), ends, number);
+    return _mm512_mask_mov_ps(set_lanes(other), seen, x);
+}
+
 CSE_LANES lanes read_lanes(cse_dtype dtype, const void *at, int64_t index, int64_t count)
 {
     return dtype == CSE_FLOAT32 ? cse_lanes_load(CSE_FLOAT32, at, index, first_lanes(count))

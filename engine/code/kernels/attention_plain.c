@@ -115,6 +115,14 @@ ROWS_INLINE lanes lowest_lanes(lanes x, int64_t count)
     return x;
 }
 
+ROWS_INLINE lanes span_lanes(lanes x, const cse_attention_spans *spans, int64_t at, int32_t query,
+                             float other)
+{
+    for (int i = 0; i < LANES; i++)
+        x.x[i] = spans->begins[at + i] <= query && query < spans->ends[at + i] ? x.x[i] : other;
+    return x;
+}
+
 ROWS_INLINE lanes read_lanes(cse_dtype dtype, const void *at, int64_t index, int64_t count)
 {
     lanes x = set_lanes(0);

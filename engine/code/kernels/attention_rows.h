@@ -9,6 +9,7 @@
  *   nearest_lanes(x), scale_lanes(x, n) = x 2^n, sum_lanes(x), maximum_lanes(x)
  *   keep_lanes(x, from, end)     other lanes become 0
  *   lowest_lanes(x, count)       lanes from `count` on become minus infinity
+ *   span_lanes(x, spans, at, query, other)   `other` where key at + lane does not span the query
  *   read_lanes(dtype, at, index, count), write_lanes(dtype, at, index, count, x)
  *   pack_lanes(at, x)            to bfloat16
  *   pack_pairs(at, low, high)    to words of two bfloat16 */
@@ -28,44 +29,62 @@ ROWS_INLINE lanes exp2_lanes(lanes x)
     return scale_lanes(p, n);
 }
 
-ROWS_INLINE void softmax_row(const cse_attention_softmax *s, float *row, int64_t seen, bool paired,
-                             float statistics[2])
+/* The largest score that query `query` sees; minus infinity: none. */
+ROWS_INLINE float largest_score(const cse_attention_softmax *s, const float *row, int64_t seen,
+                                bool spans, int32_t query)
 {
-    lanes maximum = set_lanes(-__builtin_inff()), sum = set_lanes(0);
-    int64_t j = 0;
-    for (; j + LANES <= seen; j += LANES)
-        maximum = max_lanes(maximum, load_lanes(row + j));
-    if (j < seen)
-        maximum = max_lanes(maximum, lowest_lanes(load_lanes(row + j), seen - j));
-    const lanes factor = set_lanes(s->factor);
-    statistics[0] = maximum_lanes(maximum);
-    maximum = set_lanes(statistics[0]);
-    for (j = 0; j < s->most; j += LANES) {
+    const float lowest = -__builtin_inff();
+    lanes maximum = set_lanes(lowest);
+    for (int64_t j = 0; j < seen; j += LANES) {
+        lanes score = load_lanes(row + j);
+        if (j + LANES > seen)
+            score = lowest_lanes(score, seen - j);
+        if (spans)
+            score = span_lanes(score, &s->spans, j, query, lowest);
+        maximum = max_lanes(maximum, score);
+    }
+    return maximum_lanes(maximum);
+}
+
+ROWS_INLINE void softmax_row(const cse_attention_softmax *s, int64_t r, bool paired, bool spans)
+{
+    float *row = s->scores + r * s->stride;
+    const int64_t all = s->seen + r * s->seen_step, seen = all < s->most ? all : s->most;
+    const int32_t query = s->query + (int32_t)r;
+    float largest = largest_score(s, row, seen, spans, query);
+    if (spans && largest == -__builtin_inff())
+        largest = 0;
+    const lanes maximum = set_lanes(largest), factor = set_lanes(s->factor);
+    lanes sum = set_lanes(0);
+    for (int64_t j = 0; j < s->most; j += LANES) {
         lanes weight = exp2_lanes(mul_lanes(sub_lanes(load_lanes(row + j), maximum), factor));
         if (j + LANES > seen)
             weight = keep_lanes(weight, 0, seen - j);
+        if (spans)
+            weight = span_lanes(weight, &s->spans, j, query, 0);
         sum = add_lanes(sum, weight);
         if (paired)
             pack_lanes((uint16_t *)(void *)row + j, weight);
         else
             store_lanes(row + j, weight);
     }
-    statistics[1] = 1.0f / sum_lanes(sum);
+    const float total = sum_lanes(sum);
+    s->maxima[r] = largest;
+    s->reciprocals[r] = spans && total == 0 ? 0 : 1.0f / total;
 }
 
 ROWS_FUNCTION void softmax(const cse_attention_softmax *s)
 {
-    for (int64_t r = 0; r < s->rows; r++) {
-        int64_t seen = s->seen + r * s->seen_step;
-        float statistics[2], *row = s->scores + r * s->stride;
-        seen = seen < s->most ? seen : s->most;
-        if (s->paired)
-            softmax_row(s, row, seen, true, statistics);
+    const bool spans = s->spans.begins != NULL;
+    for (int64_t r = 0; r < s->rows; r++)
+        if (s->paired && spans)
+            softmax_row(s, r, true, true);
+        else if (s->paired)
+            softmax_row(s, r, true, false);
+        else if (spans)
+            softmax_row(s, r, false, true);
         else
-            softmax_row(s, row, seen, false, statistics);
-        s->maxima[r] = statistics[0];
-        s->reciprocals[r] = statistics[1];
-    }
+            softmax_row(s, r, false, false);
 }
 
 /* 16 queries of one key: the weights replace `scores`, the result is the gradient. */
@@ -73,15 +92,20 @@ ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row
                                       bool paired)
 {
     float *scores = s->scores + row * s->stride, *gradient = s->gradient + row * s->stride;
-    const int64_t hidden = s->first_seen + row - column;
+    int64_t first = s->first_seen + row - column, end = LANES;
     const lanes below = sub_lanes(load_lanes(scores + column), load_lanes(s->maxima + column));
     const lanes x = mul_lanes(below, set_lanes(s->factor));
     lanes weight = mul_lanes(exp2_lanes(x), load_lanes(s->reciprocals + column));
     lanes change = sub_lanes(load_lanes(gradient + column), load_lanes(s->means + column));
     change = mul_lanes(weight, change);
-    if (hidden > 0) {
-        weight = keep_lanes(weight, hidden, LANES);
-        change = keep_lanes(change, hidden, LANES);
+    if (s->spans.begins != NULL) {
+        const int64_t begin = s->spans.begins[row] - s->query - column;
+        first = first > begin ? first : begin;
+        end = s->spans.ends[row] - s->query - column;
+    }
+    if (first > 0 || end < LANES) {
+        weight = keep_lanes(weight, first, end);
+        change = keep_lanes(change, first, end);
     }
     if (paired) {
         pack_lanes((uint16_t *)(void *)scores + column, weight);

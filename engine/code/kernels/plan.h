@@ -27,7 +27,7 @@ struct cse_kernel {
 
 void cse_kernel_destroy(cse_kernel **kernel);
 
-enum { CSE_MAX_OPERANDS = 6 };
+enum { CSE_MAX_OPERANDS = 7 };
 
 typedef struct cse_kernel_plan {
     const cse_graph *graph;

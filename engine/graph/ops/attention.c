@@ -9,15 +9,68 @@
  * exactly 0; finite, so that it is never taken for an overflow. */
 static const double masked_score = -1e30;
 
+/* `scores` [batch, heads, query, key] where `seen`, which broadcasts to it, holds. */
+static cse_tensor *keep_scores(cse_tensor *seen, cse_tensor *scores)
+{
+    return cse_where(seen, scores, cse_constant(masked_score));
+}
+
+/* The softmax; a score at the masked value counts as hidden, whatever hid it; a row of nothing else
+ * has weights of 0. */
+static cse_tensor *weights_of_seen(cse_tensor *scores)
+{
+    cse_tensor *weights = cse_softmax(scores, -1);
+    return cse_where(cse_greater(scores, cse_constant(masked_score * 0.9)), weights,
+                     cse_constant(0));
+}
+
+/* ---- spans ---- */
+
+cse_tensor *cse_attention_spans_of(const cse_tensor *node)
+{
+    cse_tensor *last = node->inputs[node->input_count - 1];
+    return last->dtype == CSE_INT32 && last->shape.rank == 3 ? last : NULL;
+}
+
+bool cse_attention_spans_fit(cse_shape spans, cse_dtype dtype, int64_t batch, int64_t keys)
+{
+    return dtype == CSE_INT32 && spans.rank == 3 && spans.dims[1] == 2 && spans.dims[2] == keys &&
+           (spans.dims[0] == 1 || spans.dims[0] == batch);
+}
+
+bool cse_attention_reference_spans(const cse_reference *call, int64_t sample, int64_t query,
+                                   int64_t key)
+{
+    const cse_tensor *spans = cse_attention_spans_of(call->node);
+    if (spans == NULL)
+        return true;
+    const int64_t keys = spans->shape.dims[2];
+    const int32_t *of = call->inputs[call->node->input_count - 1];
+    of += spans->shape.dims[0] > 1 ? sample * 2 * keys : 0;
+    return of[key] <= query && query < of[keys + key];
+}
+
+static cse_tensor *within_spans(cse_tensor *spans, int64_t queries)
+{
+    const cse_shape row = cse_shape_of(spans->shape.dims[0], 1, 1, spans->shape.dims[2]);
+    cse_tensor *query = cse_reshape(cse_iota(queries, 0, 1), cse_shape_of(queries, 1));
+    cse_tensor *begins = cse_reshape(cse_slice_axis(spans, 1, 0, 1), row);
+    cse_tensor *ends = cse_reshape(cse_slice_axis(spans, 1, 1, 2), row);
+    return cse_logical_and(cse_less_equal(begins, query), cse_less(query, ends));
+}
+
 cse_tensor *cse_attention_weights(const cse_tensor *node)
 {
     const cse_attributes *attributes = &node->attributes;
     cse_tensor *products = cse_matmul(node->inputs[0], node->inputs[1], false, true);
     cse_tensor *scores =
         cse_scale(cse_cast(products, CSE_FLOAT32), attributes->numbers[CSE_ATTENTION_SCALE]);
+    cse_tensor *spans = cse_attention_spans_of(node);
+    if (spans != NULL && !cse_trace_is_poison(scores))
+        scores = keep_scores(within_spans(spans, scores->shape.dims[2]), scores);
     if (attributes->integers[CSE_ATTENTION_CAUSAL])
         scores = cse_causal_mask(scores, masked_score);
-    return cse_softmax(scores, -1);
+    return spans != NULL ? weights_of_seen(scores) : cse_softmax(scores, -1);
 }
 
 /* ---- grouped heads and masks ---- */
@@ -35,13 +88,7 @@ cse_tensor *cse_attention_repeat_heads(cse_tensor *x, const cse_tensor *q)
 bool cse_attention_is_masked(const cse_attention_options *options)
 {
     return options->mask != NULL || options->key_lengths != NULL || options->window > 0 ||
-           options->cap > 0;
-}
-
-/* `scores` [batch, heads, query, key] where `seen`, which broadcasts to it, holds. */
-static cse_tensor *keep_scores(cse_tensor *seen, cse_tensor *scores)
-{
-    return cse_where(seen, scores, cse_constant(masked_score));
+           options->cap > 0 || options->spans != NULL;
 }
 
 /* Whether key j is less than `window` places from query i, or one of the sink: [query, key].
@@ -95,8 +142,6 @@ static cse_tensor *with_mask(cse_tensor *mask, cse_tensor *scores)
     return cse_maximum(cse_add(scores, cse_cast(mask, CSE_FLOAT32)), cse_constant(masked_score));
 }
 
-/* A score at the masked value counts as hidden, whatever hid it; a row of nothing else has weights
- * of 0. */
 cse_tensor *cse_attention_masked(cse_tensor *const inputs[3], double scale,
                                  const cse_attention_options *options)
 {
@@ -113,11 +158,11 @@ cse_tensor *cse_attention_masked(cse_tensor *const inputs[3], double scale,
         scores = keep_scores(within_lengths(options->key_lengths, shape), scores);
     if (options->window > 0)
         scores = keep_scores(within_window(shape.dims[2], shape.dims[3], options), scores);
+    if (options->spans != NULL)
+        scores = keep_scores(within_spans(options->spans, shape.dims[2]), scores);
     if (options->causal)
         scores = cse_causal_mask(scores, masked_score);
-    cse_tensor *weights = cse_softmax(scores, -1);
-    weights =
-        cse_where(cse_greater(scores, cse_constant(masked_score * 0.9)), weights, cse_constant(0));
+    cse_tensor *weights = weights_of_seen(scores);
     if (options->dropout > 0)
         weights = cse_dropout(weights, options->dropout,
                               options->dropout_stream ? options->dropout_stream : "attention");
@@ -150,15 +195,20 @@ static cse_tensor *exchange(cse_tensor *x)
     return cse_transpose(x, cse_axes(0, 2, 1, 3));
 }
 
-/* A fused node; attributes that only the composites use are 0, so that equal nodes are merged. */
+/* A fused node of `inputs` and the spans; attributes that only the composites use are 0, so that
+ * equal nodes are merged. */
 static cse_tensor *fused(const cse_op *op, const cse_tensor *node, int result,
                          cse_tensor *const inputs[])
 {
+    cse_tensor *all[CSE_ATTENTION_INPUTS + 1], *spans = cse_attention_spans_of(node);
     cse_attributes attributes = cse_attention_attributes(node, result);
     attributes.integers[CSE_ATTENTION_STREAM] = 0;
     attributes.integers[CSE_ATTENTION_SAMPLE_ELEMENTS] = 0;
     attributes.integers[CSE_ATTENTION_WHOLE] = 0;
-    return cse_trace(op, &attributes, op->min_inputs, inputs);
+    for (int i = 0; i < op->min_inputs; i++)
+        all[i] = inputs[i];
+    all[op->min_inputs] = spans;
+    return cse_trace(op, &attributes, op->min_inputs + (spans != NULL), all);
 }
 
 static cse_tensor *stored_as(cse_tensor *made, cse_dtype dtype)

@@ -2,6 +2,7 @@
  * of a query and a key.
  *
  * Inputs: q [batch, query, heads, head], k [batch, key, heads, head], v [batch, key, heads, value].
+ * Where only some queries see a key also the spans of those, int32 [batch or 1, 2, key].
  * Results: the output [batch, query, heads, value]; and what the gradient needs of each query's
  * softmax (engine/graph/trace/attention.h). Placed by the expansion of attention, after
  * differentiation. */
@@ -10,6 +11,7 @@
 
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/op.h"
+#include "engine/graph/ops/attention.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/attention.h"
 
@@ -24,6 +26,9 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     CSE_TRY(cse_attention_sizes_of(in, &s));
     if (in->attributes->integers[CSE_ATTENTION_RESULT] >= CSE_ATTENTION_RESULTS)
         return cse_fail(CSE_SHAPE, "there is no such result");
+    if (in->input_count > 3 &&
+        !cse_attention_spans_fit(in->shapes[3], in->dtypes[3], s.batch, s.keys))
+        return cse_fail(CSE_SHAPE, "spans must be int32 [batch, 2, key]");
     bool statistics = wants_statistics(in->attributes);
     *shape = statistics ? (cse_shape){ 4, { s.batch, s.heads, 2, s.queries } }
                         : (cse_shape){ 4, { s.batch, s.queries, s.heads, s.value } };
@@ -45,7 +50,7 @@ static int64_t read_scores(const cse_reference *call, const int64_t at[3], doubl
                                     ((at[0] * s.queries + at[2]) * s.heads + at[1]) * s.head + c) *
                    cse_read_element(q->dtype, call->inputs[1],
                                     ((at[0] * s.keys + j) * s.heads + at[1]) * s.head + c);
-        scores[j] = sum;
+        scores[j] = cse_attention_reference_spans(call, at[0], at[2], j) ? sum : -INFINITY;
     }
     return seen;
 }
@@ -60,12 +65,14 @@ static void compute_query(const cse_reference *call, const int64_t at[3], double
     double scale = node->attributes.numbers[CSE_ATTENTION_SCALE];
     for (int64_t j = 0; j < seen; j++)
         maximum = fmax(maximum, weights[j]);
+    maximum = maximum > -INFINITY ? maximum : 0;
     for (int64_t j = 0; j < seen; j++)
-        sum += weights[j] = exp((weights[j] - maximum) * scale);
+        sum += weights[j] = weights[j] > -INFINITY ? exp((weights[j] - maximum) * scale) : 0;
+    const double reciprocal = sum > 0 ? 1 / sum : 0;
     if (wants_statistics(&node->attributes)) {
         int64_t place = (at[0] * s.heads + at[1]) * 2 * s.queries + at[2];
         cse_write_element(node->dtype, call->output, place, maximum);
-        cse_write_element(node->dtype, call->output, place + s.queries, 1 / sum);
+        cse_write_element(node->dtype, call->output, place + s.queries, reciprocal);
         return;
     }
     for (int64_t c = 0; c < s.value; c++) {
@@ -76,7 +83,7 @@ static void compute_query(const cse_reference *call, const int64_t at[3], double
                                      ((at[0] * s.keys + j) * s.heads + at[1]) * s.value + c);
         cse_write_element(node->dtype, call->output,
                           ((at[0] * s.queries + at[2]) * s.heads + at[1]) * s.value + c,
-                          mean / sum);
+                          mean * reciprocal);
     }
 }
 
@@ -103,7 +110,7 @@ const cse_op cse_op_fused_attention = {
     .kind = CSE_OP_LIBRARY,
     .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 3,
-    .max_inputs = 3,
+    .max_inputs = 4,
     .infer = infer,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_attention,

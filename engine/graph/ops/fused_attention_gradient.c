@@ -1,13 +1,14 @@
 /* fused_attention_gradient: the gradients of fused_attention in one kernel.
  *
  * Inputs: q, k, v, output and statistics of the attention, the gradient of the output; all as
- * fused_attention has them. Results: the gradients with respect to q, k and v. The weights are
- * computed a second time from q, k and the statistics. */
+ * fused_attention has them; and its spans, if it has any. Results: the gradients with respect to q,
+ * k and v. The weights are computed a second time from q, k and the statistics. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/op.h"
+#include "engine/graph/ops/attention.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/attention.h"
 
@@ -23,7 +24,10 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
         !cse_shape_equal(in->shapes[CSE_ATTENTION_OF_STATISTICS], statistics) ||
         !cse_dtype_is_float(in->dtypes[CSE_ATTENTION_OF_OUTPUT]) ||
         in->dtypes[CSE_ATTENTION_OF_STATISTICS] != CSE_FLOAT32 ||
-        in->dtypes[CSE_ATTENTION_OF_UPSTREAM] != in->dtypes[0])
+        in->dtypes[CSE_ATTENTION_OF_UPSTREAM] != in->dtypes[0] ||
+        (in->input_count > CSE_ATTENTION_INPUTS &&
+         !cse_attention_spans_fit(in->shapes[CSE_ATTENTION_INPUTS],
+                                  in->dtypes[CSE_ATTENTION_INPUTS], s.batch, s.keys)))
         return cse_fail(CSE_SHAPE,
                         "output, statistics and gradient must be those of the attention");
     *shape = in->shapes[in->attributes->integers[CSE_ATTENTION_RESULT]];
@@ -58,7 +62,8 @@ static double factor_of(const scene *at, int64_t i, int64_t j, double mean)
 {
     const cse_attributes *attributes = &at->call->node->attributes;
     double scale = attributes->numbers[CSE_ATTENTION_SCALE];
-    if (attributes->integers[CSE_ATTENTION_CAUSAL] && j > i)
+    if ((attributes->integers[CSE_ATTENTION_CAUSAL] && j > i) ||
+        !cse_attention_reference_spans(at->call, at->batch, i, j))
         return 0;
     int64_t place = (at->batch * at->s.heads + at->head) * 2 * at->s.queries + i;
     const float *statistics = at->call->inputs[CSE_ATTENTION_OF_STATISTICS];
@@ -118,7 +123,7 @@ const cse_op cse_op_fused_attention_gradient = {
     .kind = CSE_OP_LIBRARY,
     .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = CSE_ATTENTION_INPUTS,
-    .max_inputs = CSE_ATTENTION_INPUTS,
+    .max_inputs = CSE_ATTENTION_INPUTS + 1,
     .infer = infer,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_attention_gradient,

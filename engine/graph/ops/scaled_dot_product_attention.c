@@ -3,7 +3,8 @@
  *
  * Inputs: q [batch, heads, query, head], k [batch, heads, key, head], v [batch, heads, key, value];
  * with dropout also the samples of the weights, int32 [batch, heads, query, key]
- * (engine/graph/ops/random_arguments.h). Output: [batch, heads, query, value]. Attributes:
+ * (engine/graph/ops/random_arguments.h), or without which queries see a key, int32 [batch or 1, 2,
+ * key]. Output: [batch, heads, query, value]. Attributes:
  * engine/graph/trace/attention.h.
  *
  * Where the attention pass marked it as whole, the op becomes fused_attention, which stores nothing
@@ -60,15 +61,39 @@ static cse_tensor *check_options(const cse_attention_options *options)
                                 options->dropout);
 }
 
+/* Whether only spans of the queries hide keys, which the composite takes. */
+static bool has_spans_alone(const cse_attention_options *options)
+{
+    cse_attention_options others = *options;
+    others.spans = NULL;
+    return options->spans != NULL && options->dropout == 0 && !cse_attention_is_masked(&others);
+}
+
+static cse_tensor *check_spans(cse_tensor *spans, const cse_tensor *q, const cse_tensor *k)
+{
+    char given[128];
+    if (spans == NULL || cse_trace_is_poison(spans))
+        return spans;
+    if (cse_attention_spans_fit(spans->shape, spans->dtype, q->shape.dims[0], k->shape.dims[2]))
+        return NULL;
+    return cse_trace_fail(CSE_SHAPE,
+                          "scaled_dot_product_attention: the spans are %s %s; they must be int32 "
+                          "[batch, 2, key], here [%lld, 2, %lld], or [1, 2, key]",
+                          cse_dtype_name(spans->dtype),
+                          cse_shape_text(spans->shape, given, sizeof given),
+                          (long long)q->shape.dims[0], (long long)k->shape.dims[2]);
+}
+
 /** softmax(q k' * scale + mask) v: q [batch, heads, query, head], k [batch, heads, key, head] and v
  * [batch, heads, key, value] give [batch, heads, query, value]. k and v may have fewer heads, a
  * divisor of q's: heads that follow one another share them (grouped-query attention).
- * options->causal: query i uses keys 0 to i only; options->mask, key_lengths and window hide keys,
- * too; the first options->sink keys are not hidden by the window. A query that sees no key, or
- * whose sums with the mask are all below -9e29, gives zeros, as in PyTorch. options->dropout sets
- * weights to 0 at random and divides the others by 1 - dropout. `options` NULL: none of them. Sums
- * are accumulated in at least float32. One kernel computes an attention that has neither masks but
- * the causal one nor dropout; others store a weight for each pair of a query and a key. */
+ * options->causal: query i uses keys 0 to i only; options->mask, key_lengths, window and spans hide
+ * keys, too; the first options->sink keys are not hidden by the window. A query that sees no key,
+ * or whose sums with the mask are all below -9e29, gives zeros, as in PyTorch. options->dropout
+ * sets weights to 0 at random and divides the others by 1 - dropout. `options` NULL: none of them.
+ * Sums are accumulated in at least float32. One kernel computes an attention that has no dropout
+ * and no masks but the causal one and spans; others store a weight for each pair of a query and a
+ * key. */
 CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *k, cse_tensor *v,
                                                      const cse_attention_options *options)
 {
@@ -92,9 +117,15 @@ CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *
     cse_tensor *plain = cse_trace(&cse_op_scaled_dot_product_attention, &attributes, 3, inputs);
     if (cse_trace_is_poison(plain))
         return plain;
+    wrong = check_spans(options->spans, inputs[0], inputs[1]);
+    if (wrong != NULL)
+        return wrong;
     cse_attention_options needed = *options;
     if (options->causal && options->window >= q->shape.dims[2])
         needed.window = 0; /* nothing is that far behind, and one kernel does the whole */
+    if (has_spans_alone(&needed))
+        return cse_trace(&cse_op_scaled_dot_product_attention, &attributes, 4,
+                         (cse_tensor *[]){ inputs[0], inputs[1], inputs[2], needed.spans });
     if (cse_attention_is_masked(&needed))
         return cse_attention_masked(inputs, attributes.numbers[SCALE], &needed);
     return options->dropout == 0 ? plain : with_dropout(inputs, options, &attributes);
@@ -117,19 +148,26 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
                         "divide q's), q and k in the head's size, k and v in their time");
     cse_shape weights = { 4, { q.dims[0], q.dims[1], q.dims[2], k.dims[2] } };
     if (in->input_count > 3 &&
-        (in->dtypes[3] != CSE_INT32 || !cse_shape_equal(in->shapes[3], weights)))
-        return cse_fail(CSE_SHAPE, "the samples must be int32 [batch, heads, query, key]");
+        (in->dtypes[3] != CSE_INT32 || !cse_shape_equal(in->shapes[3], weights)) &&
+        !cse_attention_spans_fit(in->shapes[3], in->dtypes[3], q.dims[0], k.dims[2]))
+        return cse_fail(CSE_SHAPE, "the samples must be int32 [batch, heads, query, key], or spans "
+                                   "int32 [batch, 2, key]");
     *shape = q;
     shape->dims[3] = v.dims[3];
     *dtype = in->dtypes[0];
     return cse_check_size(weights);
 }
 
+static bool has_dropout(const cse_tensor *node)
+{
+    return node->input_count > 3 && cse_attention_spans_of(node) == NULL;
+}
+
 /* Applies dropout to the weights or to their gradient, with the same mask and factor. */
 static cse_tensor *dropped(const cse_tensor *node, cse_tensor *x)
 {
     cse_attributes attributes = node->attributes;
-    if (node->input_count < 4)
+    if (!has_dropout(node))
         return x;
     attributes.integer_count = attributes.number_count = 2;
     attributes.integers[CAUSAL] = 0;
@@ -159,7 +197,7 @@ static cse_tensor *expand(cse_tensor *node)
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *q = node->inputs[0], *k = node->inputs[1], *v = node->inputs[2];
-    if (node->input_count < 4) {
+    if (!has_dropout(node)) {
         cse_attention_trace_gradients(node, output_gradient, gradients);
         return;
     }
@@ -190,14 +228,16 @@ static void reference_weights(const cse_reference *call, int64_t row, double *we
             product += cse_read_element(q->dtype, call->inputs[0], row * size + c) *
                        cse_read_element(k->dtype, call->inputs[1], (batch * keys + j) * size + c);
         weights[j] = product * numbers[SCALE];
+        if (!cse_attention_reference_spans(call, batch / k->shape.dims[1], row % queries, j))
+            weights[j] = -INFINITY;
         maximum = fmax(maximum, weights[j]);
     }
     for (int64_t j = 0; j < seen; j++)
-        sum += weights[j] = exp(weights[j] - maximum);
+        sum += weights[j] = weights[j] > -INFINITY ? exp(weights[j] - maximum) : 0;
     for (int64_t j = 0; j < keys; j++) {
         uint32_t words[4];
-        weights[j] = j < seen ? weights[j] / sum : 0;
-        if (node->input_count < 4)
+        weights[j] = j < seen && sum > 0 ? weights[j] / sum : 0;
+        if (!has_dropout(node))
             continue;
         cse_reference_draw(call, row * keys + j, words);
         bool zero = cse_uniform_from_bits(words[0]) < (float)numbers[PROBABILITY];

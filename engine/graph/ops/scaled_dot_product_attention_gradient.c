@@ -1,7 +1,8 @@
 /* scaled_dot_product_attention_gradient: the gradient of an attention without dropout with respect
  * to q, k or v.
  *
- * Inputs: q, k, v, and the gradient of the output. Attributes: engine/graph/trace/attention.h; the
+ * Inputs: q, k, v, and the gradient of the output; the spans of the attention, if it has any.
+ * Attributes: engine/graph/trace/attention.h; the
  * result says with respect to which of the first three. One composite for each, so that one kernel
  * can compute all three where the attention pass marked them as whole; else they are expanded, and
  * the simplify pass merges what they have in common. */
@@ -23,13 +24,16 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     const cse_shape *shapes = in->shapes;
     bool fits = in->attributes->integer_count == CSE_ATTENTION_INTEGERS &&
                 in->attributes->number_count == CSE_ATTENTION_NUMBERS;
-    for (int i = 0; i < in->input_count; i++)
+    for (int i = 0; i < 4; i++)
         fits = fits && shapes[i].rank == 4 && cse_dtype_is_float(in->dtypes[i]) &&
                in->dtypes[i] == in->dtypes[0] && shapes[i].dims[0] == shapes[0].dims[0] &&
                shapes[i].dims[1] == shapes[0].dims[1];
     fits = fits && shapes[0].dims[3] == shapes[1].dims[3] &&
            shapes[1].dims[2] == shapes[2].dims[2] && shapes[3].dims[2] == shapes[0].dims[2] &&
            shapes[3].dims[3] == shapes[2].dims[3];
+    fits = fits &&
+           (in->input_count < 5 || cse_attention_spans_fit(shapes[4], in->dtypes[4],
+                                                           shapes[0].dims[0], shapes[1].dims[2]));
     int64_t result = fits ? in->attributes->integers[CSE_ATTENTION_RESULT] : -1;
     if (result < 0 || result >= CSE_ATTENTION_GRADIENTS)
         return cse_fail(CSE_SHAPE, "q, k, v and the gradient must be those of an attention, "
@@ -137,14 +141,17 @@ static void rows_of(const scene *s, int64_t i, double *weights, double *by_score
     double scale = attributes->numbers[CSE_ATTENTION_SCALE], maximum = -INFINITY, sum = 0, mean = 0;
     bool causal = attributes->integers[CSE_ATTENTION_CAUSAL] != 0;
     int64_t seen = causal && i + 1 < s->keys ? i + 1 : s->keys;
+    const int64_t sample = s->matrix / s->call->node->inputs[0]->shape.dims[1];
     for (int64_t j = 0; j < seen; j++) {
-        weights[j] = product(s, 0, i, 1, j) * scale;
+        weights[j] = cse_attention_reference_spans(s->call, sample, i, j)
+                         ? product(s, 0, i, 1, j) * scale
+                         : -INFINITY;
         maximum = fmax(maximum, weights[j]);
     }
     for (int64_t j = 0; j < seen; j++)
-        sum += weights[j] = exp(weights[j] - maximum);
+        sum += weights[j] = weights[j] > -INFINITY ? exp(weights[j] - maximum) : 0;
     for (int64_t j = 0; j < s->keys; j++) {
-        weights[j] = j < seen ? weights[j] / sum : 0;
+        weights[j] = j < seen && sum > 0 ? weights[j] / sum : 0;
         by_score[j] = product(s, 3, i, 2, j);
         mean += weights[j] * by_score[j];
     }
@@ -204,7 +211,7 @@ const cse_op cse_op_scaled_dot_product_attention_gradient = {
     .kind = CSE_OP_COMPOSITE,
     .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 4,
-    .max_inputs = 4,
+    .max_inputs = 5,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
@@ -215,10 +222,12 @@ const cse_op cse_op_scaled_dot_product_attention_gradient = {
 void cse_attention_trace_gradients(cse_tensor *node, cse_tensor *output_gradient,
                                    cse_tensor *gradients[])
 {
+    cse_tensor *spans = cse_attention_spans_of(node);
+    cse_tensor *const inputs[] = { node->inputs[0], node->inputs[1], node->inputs[2],
+                                   output_gradient, spans };
     for (int i = 0; i < CSE_ATTENTION_GRADIENTS; i++) {
         cse_attributes attributes = cse_attention_attributes(node, i);
-        gradients[i] = cse_trace(
-            &cse_op_scaled_dot_product_attention_gradient, &attributes, 4,
-            (cse_tensor *[]){ node->inputs[0], node->inputs[1], node->inputs[2], output_gradient });
+        gradients[i] = cse_trace(&cse_op_scaled_dot_product_attention_gradient, &attributes,
+                                 spans != NULL ? 5 : 4, inputs);
     }
 }

@@ -16,10 +16,12 @@ static bool is_attention(const cse_node *node)
 static bool is_suited(const cse_node *node)
 {
     const cse_attributes *a = &node->attributes;
-    bool gradient = a->integer_count == CSE_ATTENTION_INTEGERS;
-    bool suited = node->input_count == (gradient ? 4 : 3) && a->numbers[CSE_ATTENTION_SCALE] > 0 &&
+    const bool gradient = a->integer_count == CSE_ATTENTION_INTEGERS;
+    const int inputs = gradient ? 4 : 3;
+    const bool spans = node->input_count == inputs + 1 && node->inputs[inputs]->shape.rank == 3;
+    bool suited = (node->input_count == inputs || spans) && a->numbers[CSE_ATTENTION_SCALE] > 0 &&
                   (node->dtype == CSE_FLOAT32 || node->dtype == CSE_BFLOAT16);
-    for (int i = 0; i < node->input_count; i++)
+    for (int i = 0; i < inputs && suited; i++)
         suited = suited && node->inputs[i]->dtype == node->dtype &&
                  cse_shape_elements(node->inputs[i]->shape) > 0;
     return suited;

@@ -294,7 +294,7 @@ cse_tensor *cse_bert_encode(cse_model *model, const cse_bert_encoder *e,
     const cse_shape shape = cse_tensor_shape(inputs->tokens);
     const int64_t rows = cse_settings_integer(s, "max_position_embeddings");
     const int64_t longest = rows - (e->masks_positions && e->counts_rows ? e->pad_token + 1 : 0);
-    cse_tensor *x = NULL, *mask = NULL;
+    cse_tensor *x = NULL, *spans = NULL;
     if (!cse_trace_is_poison(inputs->tokens) && (shape.rank != 2 || shape.dims[1] > longest))
         return cse_trace_fail(CSE_SHAPE,
                               "the model takes tokens [batch, time] of at most "
@@ -306,13 +306,14 @@ cse_tensor *cse_bert_encode(cse_model *model, const cse_bert_encoder *e,
     CSE_SCOPE(NULL, cse_model_text(model, "%s.embedding_layer", e->prefix))
     {
         x = embed(model, e, inputs);
-        mask = inputs->span != NULL             ? cse_sequence_mask(inputs->span, inputs->positions)
-               : inputs->attention_mask != NULL ? cse_padding_mask(inputs->attention_mask)
-                                                : NULL;
+        spans = inputs->span != NULL ? cse_sequence_spans(inputs->span, inputs->positions)
+                : inputs->attention_mask != NULL
+                    ? cse_padding_spans(inputs->attention_mask, shape.dims[1])
+                    : NULL;
     }
     if (cse_trace_is_poison(x))
         return x;
-    const cse_block_call call = { .self = { .mask = mask } };
+    const cse_block_call call = { .self = { .spans = spans } };
     for (int n = 0; n < e->layer_count; n++)
         x = cse_apply_block(model, &e->blocks[n], x, &call);
     return e->last_norm.weight != NULL ? cse_apply_norm(&e->last_norm, x) : x;

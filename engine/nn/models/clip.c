@@ -170,16 +170,17 @@ static cse_tensor *embed_text(const clip *self, cse_tensor *tokens)
 static cse_tensor *encode_text(cse_model *model, const clip *self, cse_tensor *tokens,
                                cse_tensor *attention_mask)
 {
-    cse_tensor *x = NULL, *mask = NULL;
+    cse_tensor *x = NULL, *spans = NULL;
     CSE_SCOPE(NULL, "text_model.embedding_layer")
     {
         x = embed_text(self, tokens);
-        mask = attention_mask != NULL ? cse_padding_mask(attention_mask) : NULL;
+        if (attention_mask != NULL && !cse_trace_is_poison(x))
+            spans = cse_padding_spans(attention_mask, cse_tensor_shape(tokens).dims[1]);
     }
     if (cse_trace_is_poison(x))
         return x;
     for (int i = 0; i < self->layer_count; i++)
-        x = cse_apply_block(model, &self->blocks[i], x, &(cse_block_call){ .self.mask = mask });
+        x = cse_apply_block(model, &self->blocks[i], x, &(cse_block_call){ .self.spans = spans });
     CSE_SCOPE(NULL, "text_model.transformer_decoder.norm")
     {
         x = cse_apply_norm(&self->last_norm, x);

@@ -460,13 +460,13 @@ static cse_tensor *position_bias(const cse_decoder *self, const cse_settings *s,
 }
 
 /* The bias of positions, and where several samples stand in a row what keeps them apart. */
-static cse_tensor *mask_of(const cse_decoder *self, const cse_settings *s, int64_t time)
+static cse_attention_call hidden_keys(const cse_decoder *self, const cse_settings *s, int64_t time)
 {
-    cse_tensor *bias = position_bias(self, s, time);
-    if (self->inputs.span == NULL)
-        return bias;
-    cse_tensor *seen = cse_span_mask(self->inputs.span);
-    return bias == NULL ? seen : cse_where(seen, bias, cse_constant(-1e30));
+    return (cse_attention_call){
+        .mask = position_bias(self, s, time),
+        .spans = self->inputs.span != NULL ? cse_distance_spans(self->inputs.span) : NULL,
+        .positions = self->inputs.positions,
+    };
 }
 
 static cse_tensor *logits_of(cse_model *model, cse_tensor *x)
@@ -487,17 +487,16 @@ static cse_tensor *forward(cse_model *model, cse_tensor *tokens)
 {
     const cse_decoder *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
-    cse_tensor *x = NULL, *mask = NULL;
+    cse_tensor *x = NULL;
+    cse_block_call call = { .routing = self->routing };
     CSE_SCOPE(NULL, "embedding_layer")
     {
         x = embed(model, tokens);
         if (!cse_trace_is_poison(x))
-            mask = mask_of(self, s, cse_tensor_shape(tokens).dims[1]);
+            call.self = hidden_keys(self, s, cse_tensor_shape(tokens).dims[1]);
     }
     if (cse_trace_is_poison(x))
         return x;
-    const cse_block_call call = { .self = { .mask = mask, .positions = self->inputs.positions },
-                                  .routing = self->routing };
     for (int i = 0; i < self->layer_count; i++)
         x = cse_apply_block(model, &self->blocks[i], x, &call);
     CSE_SCOPE(NULL, "transformer_decoder.norm")

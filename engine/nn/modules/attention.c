@@ -102,6 +102,7 @@ cse_tensor *cse_apply_attention(const cse_model *model, const cse_attention_laye
         .sink = o->sink,
         .cap = o->cap,
         .mask = call->mask,
+        .spans = call->spans,
     };
     const cse_shape shape = cse_tensor_shape(x);
     const int64_t inner = inner_size(o), head = inner / o->num_heads;

@@ -33,6 +33,16 @@ static const cse_op_sample samples[] = {
                   CSE_FLOATS(-1, 1, 2, 3, 5, 4), CSE_INTEGERS(0, 256, 2, 3, 5, 5) },
       .input_count = 4,
       OPTIONS(1, 2) },
+    { .name = "keys that some queries see, and queries that see none",
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 5, 4), CSE_FLOATS(-2, 2, 2, 3, 7, 4),
+                  CSE_FLOATS(-1, 1, 2, 3, 7, 6), CSE_INTEGERS(0, 6, 2, 2, 7) },
+      .input_count = 4,
+      OPTIONS(0, 2) },
+    { .name = "the same keys for all samples, causal",
+      .inputs = { CSE_FLOATS(-2, 2, 2, 2, 5, 3), CSE_FLOATS(-2, 2, 2, 2, 5, 3),
+                  CSE_FLOATS(-1, 1, 2, 2, 5, 3), CSE_INTEGERS(0, 6, 1, 2, 5) },
+      .input_count = 4,
+      OPTIONS(1, 1) },
     { .name = NULL },
 };
 

@@ -18,6 +18,21 @@
         .tolerance = 1e-4                                                           \
     }
 
+#define SPANNED(title, result)                                                    \
+    {                                                                             \
+        .name = title,                                                            \
+        .inputs = { CSE_FLOATS(-2, 2, 2, 2, 5, 3), CSE_FLOATS(-2, 2, 2, 2, 7, 3), \
+                    CSE_FLOATS(-1, 1, 2, 2, 7, 4), CSE_FLOATS(-1, 1, 2, 2, 5, 4), \
+                    CSE_INTEGERS(0, 6, 2, 2, 7) },                                \
+        .input_count = 5,                                                         \
+        .attributes = { CSE_ATTENTION_INTEGERS,                                   \
+                        CSE_ATTENTION_NUMBERS,                                    \
+                        { 0, 0, 0, 0, (result) },                                 \
+                        { 0, 1, 0.5 },                                            \
+                        NULL },                                                   \
+        .tolerance = 1e-4                                                         \
+    }
+
 static const cse_op_sample samples[] = {
     SAMPLE("of the queries", 0, CSE_ATTENTION_QUERY),
     SAMPLE("of the keys", 0, CSE_ATTENTION_KEY),
@@ -25,6 +40,9 @@ static const cse_op_sample samples[] = {
     SAMPLE("causal, of the queries", 1, CSE_ATTENTION_QUERY),
     SAMPLE("causal, of the keys", 1, CSE_ATTENTION_KEY),
     SAMPLE("causal, of the values", 1, CSE_ATTENTION_VALUE),
+    SPANNED("with spans, of the queries", CSE_ATTENTION_QUERY),
+    SPANNED("with spans, of the keys", CSE_ATTENTION_KEY),
+    SPANNED("with spans, of the values", CSE_ATTENTION_VALUE),
     { .name = NULL },
 };
 

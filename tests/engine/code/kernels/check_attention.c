@@ -1,6 +1,6 @@
 /* The kernels of fused attention: against softmax attention and its gradients in double, over
  * shapes with odd sizes; every way of computing them has the same bits, wherever the operands lie;
- * large scores, hidden keys and values that are not finite. */
+ * large scores, hidden keys, spans of queries, and values that are not finite. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -17,11 +17,18 @@
 #include "tests/support/expect.h"
 #include "tests/support/sanitized.h"
 
-enum { CASES = SANITIZED ? 12 : 60, SHIFT = 64, BORDER = 4096, OPERANDS = CSE_ATTENTION_INPUTS };
+enum {
+    CASES = SANITIZED ? 12 : 60,
+    SHIFT = 64,
+    BORDER = 4096,
+    SPANS = CSE_ATTENTION_INPUTS,
+    OPERANDS
+};
 
 typedef struct attention_case {
     cse_attention_sizes s;
     bool causal;
+    int64_t spans; /* the samples that have some; 0: none, 1: the same for all */
     cse_dtype dtype, result_dtype;
     double magnitude; /* of q and k */
     uint64_t seed;
@@ -49,6 +56,7 @@ static attention_case random_case(int number)
     c.s.head = heads[draw(seed, 8) % 10];
     c.s.value = draw(seed, 9) % 3 == 0 ? heads[draw(seed, 10) % 10] : c.s.head;
     c.result_dtype = draw(seed, 11) % 2 ? CSE_FLOAT32 : c.dtype;
+    c.spans = number % 2 == 0 ? 0 : draw(seed, 12) % 2 ? 1 : c.s.batch;
     return c;
 }
 
@@ -57,7 +65,7 @@ static attention_case random_case(int number)
 typedef struct scene {
     attention_case c;
     cse_graph *graph;
-    cse_node *operands[OPERANDS]; /* q, k, v, output, statistics, gradient of the output */
+    cse_node *operands[OPERANDS]; /* q, k, v, output, statistics, gradient of the output, spans */
     void *values[OPERANDS];
     void *gradients[CSE_ATTENTION_GRADIENTS];
     double *read[OPERANDS]; /* [time, channel] of the head that is compared; NULL: not read */
@@ -92,6 +100,25 @@ static void fill(scene *s, int number, double magnitude)
     }
 }
 
+/* Several samples in a row, each of which sees itself alone; now and then a key that nobody sees,
+ * or whose span goes beyond all queries. */
+static void fill_spans(scene *s)
+{
+    const cse_attention_sizes *z = &s->c.s;
+    int32_t *spans = s->values[SPANS];
+    uint32_t at = 5000;
+    for (int64_t b = 0; b < s->c.spans; b++, spans += 2 * z->keys)
+        for (int64_t key = 0, begin = 0, end = 0; key < z->keys; key++) {
+            if (key == end) {
+                begin = end;
+                end = key + 1 + draw(s->c.seed, at++) % 90;
+            }
+            const uint32_t kind = draw(s->c.seed, at++) % 16;
+            spans[key] = kind == 0 ? 7 : kind == 1 ? INT32_MIN : (int32_t)begin;
+            spans[z->keys + key] = kind == 0 ? 3 : kind == 2 ? INT32_MAX : (int32_t)end;
+        }
+}
+
 static void open_scene(scene *s, const attention_case *c)
 {
     const cse_attention_sizes *z = &c->s;
@@ -112,6 +139,10 @@ static void open_scene(scene *s, const attention_case *c)
     fill(s, 1, c->magnitude);
     fill(s, 2, 1);
     fill(s, CSE_ATTENTION_OF_UPSTREAM, 1);
+    if (c->spans > 0) {
+        add_operand(s, SPANS, (cse_shape){ 3, { c->spans, 2, z->keys } }, CSE_INT32);
+        fill_spans(s);
+    }
     for (int i = 0; i < CSE_ATTENTION_GRADIENTS; i++)
         s->gradients[i] = values_for(s->operands[i]);
 }
@@ -145,7 +176,10 @@ static cse_group *add_group(scene *s, const cse_op *op, void *const places[])
                              NULL };
         if (places[r] == NULL)
             continue;
-        cse_node *node = cse_trace(op, &a, op->min_inputs, s->operands);
+        cse_node *operands[OPERANDS];
+        memcpy(operands, s->operands, sizeof operands);
+        operands[op->min_inputs] = s->operands[SPANS];
+        cse_node *node = cse_trace(op, &a, op->min_inputs + (s->c.spans > 0), operands);
         ck_assert_msg(cse_trace_status(graph) == CSE_OK, "%s", cse_error_message());
         node->group = graph->group_count;
         if (op != &cse_op_fused_attention || r == CSE_ATTENTION_OUTPUT)
@@ -242,20 +276,30 @@ static double product(const scene *s, int a, int64_t i, int b, int64_t j)
     return sum;
 }
 
+static bool is_seen(const scene *s, const int64_t place[3], int64_t key)
+{
+    const int32_t *spans = s->values[SPANS];
+    if (s->c.causal && key > place[2])
+        return false;
+    if (s->c.spans == 0)
+        return true;
+    spans += s->c.spans > 1 ? place[0] * 2 * s->c.s.keys : 0;
+    return spans[key] <= place[2] && place[2] < spans[s->c.s.keys + key];
+}
+
 /* The weights of a query, in double. */
 static void weights_of(const scene *s, const int64_t place[3], double *weights)
 {
     double maximum = -INFINITY, sum = 0;
     int64_t keys = s->c.s.keys;
     for (int64_t j = 0; j < keys; j++) {
-        bool seen = !s->c.causal || j <= place[2];
-        weights[j] = seen ? product(s, 0, place[2], 1, j) * scale_of(s) : -INFINITY;
+        weights[j] = is_seen(s, place, j) ? product(s, 0, place[2], 1, j) * scale_of(s) : -INFINITY;
         maximum = fmax(maximum, weights[j]);
     }
     for (int64_t j = 0; j < keys; j++)
-        sum += weights[j] = exp(weights[j] - maximum);
+        sum += weights[j] = weights[j] > -INFINITY ? exp(weights[j] - maximum) : 0;
     for (int64_t j = 0; j < keys; j++)
-        weights[j] /= sum;
+        weights[j] /= sum > 0 ? sum : 1;
 }
 
 /* What a head is compared with: the output and the gradients, and for each a scale of its error:
@@ -376,7 +420,7 @@ END_TEST
 
 static void compare_bits(const scene *a, const scene *b, const char *what)
 {
-    for (int i = 0; i < OPERANDS; i++)
+    for (int i = 0; i < CSE_ATTENTION_INPUTS; i++)
         cse_expect(memcmp(a->values[i], b->values[i],
                           (size_t)elements_of(a->operands[i]) *
                               cse_dtype_size(a->operands[i]->dtype)) == 0,
@@ -433,6 +477,42 @@ START_TEST(a_result_by_itself_has_the_same_bits)
 END_TEST
 
 /* ---- extreme values ---- */
+
+/* Values of keys that a query does not see are in no sum of its: a sample beside others in a row
+ * has the bits that it has alone. */
+START_TEST(a_sample_in_a_row_has_the_bits_that_it_has_alone)
+{
+    enum { FIRST = 45, ALL = 131, HEAD = 32 };
+    scene row, alone;
+    attention_case c = { .s = { 1, 1, ALL, ALL, HEAD, HEAD },
+                         .causal = _i / 2 != 0,
+                         .spans = 1,
+                         .dtype = _i % 2 ? CSE_BFLOAT16 : CSE_FLOAT32,
+                         .result_dtype = CSE_FLOAT32,
+                         .magnitude = 1,
+                         .seed = 8 };
+    open_scene(&row, &c);
+    int32_t *spans = row.values[SPANS];
+    for (int32_t key = 0; key < ALL; key++) {
+        spans[key] = key < FIRST ? 0 : FIRST;
+        spans[ALL + key] = key < FIRST ? FIRST : ALL;
+    }
+    run_both(&row, 0);
+    c.spans = 0;
+    c.s.queries = c.s.keys = FIRST;
+    open_scene(&alone, &c);
+    for (int i = 0; i < OPERANDS; i++)
+        if (i < 3 || i == CSE_ATTENTION_OF_UPSTREAM)
+            memcpy(alone.values[i], row.values[i], bytes_of(alone.operands[i]));
+    run_both(&alone, 0);
+    ck_assert_mem_eq(row.values[CSE_ATTENTION_OF_OUTPUT], alone.values[CSE_ATTENTION_OF_OUTPUT],
+                     FIRST * HEAD * sizeof(float));
+    for (int i = 0; i < CSE_ATTENTION_GRADIENTS; i++)
+        ck_assert_mem_eq(row.gradients[i], alone.gradients[i], FIRST * HEAD * sizeof(float));
+    close_scene(&alone);
+    close_scene(&row);
+}
+END_TEST
 
 /* One key's score is above all others by more than floats can tell: its value is the output, and
  * the scores have no gradient. */
@@ -498,6 +578,7 @@ int main(void)
     tcase_add_loop_test(cases, is_attention_in_double, 0, CASES);
     tcase_add_loop_test(cases, every_way_has_the_same_bits_wherever_the_operands_lie, 0, CASES);
     tcase_add_loop_test(cases, a_result_by_itself_has_the_same_bits, 0, 8);
+    tcase_add_loop_test(cases, a_sample_in_a_row_has_the_bits_that_it_has_alone, 0, 4);
     tcase_add_loop_test(cases, large_scores_choose_one_key, 0, 2);
     tcase_add_loop_test(cases, hidden_keys_change_nothing, 0, 2);
     suite_add_tcase(suite, cases);

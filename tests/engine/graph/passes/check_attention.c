@@ -220,6 +220,8 @@ static cse_graph *attention_with(int64_t kv_heads, cse_attention_options how)
     cse_tensor *v = fixture_input(graph, "v", cse_shape_of(2, kv_heads, 8, HEAD), CSE_FLOAT32);
     if (how.key_lengths != NULL)
         how.key_lengths = fixture_input(graph, "lengths", cse_shape_of(2), CSE_INT32);
+    if (how.spans != NULL)
+        how.spans = fixture_input(graph, "spans", cse_shape_of(2, 2, 8), CSE_INT32);
     if (how.mask != NULL)
         how.mask = fixture_input(graph, "mask", cse_shape_of(8, 8), CSE_BOOL);
     fixture_fetch(graph, "y", cse_scaled_dot_product_attention(q, k, v, &how));
@@ -242,10 +244,13 @@ static const struct {
     { 1, { .causal = true, .scale = 2 }, 1 },
     { 4, { .mask = GIVEN }, 0 },
     { 4, { .key_lengths = GIVEN }, 0 },
+    { 2, { .causal = true, .spans = GIVEN }, 1 },
+    { 4, { .spans = GIVEN, .cap = 3 }, 0 },
+    { 4, { .spans = GIVEN, .mask = GIVEN }, 0 },
     { 2, { .causal = true, .window = 3 }, 0 },
 };
 
-START_TEST(one_kernel_takes_scales_and_grouped_heads_but_no_masks)
+START_TEST(one_kernel_takes_scales_grouped_heads_and_spans_but_no_masks)
 {
     cse_graph *graph = attention_with(with_options[_i].kv_heads, with_options[_i].how);
     ck_assert_int_eq(count_of(graph, "fused_attention"), with_options[_i].fused);
@@ -303,7 +308,7 @@ int main(void)
     tcase_add_loop_test(cases, a_step_is_that_of_the_products, 0, 2);
     tcase_add_loop_test(cases, nothing_is_stored_for_each_pair, 0, 2);
     tcase_add_loop_test(cases, a_choice_about_what_is_inside_keeps_the_products, 0, choice_count);
-    tcase_add_loop_test(cases, one_kernel_takes_scales_and_grouped_heads_but_no_masks, 0,
+    tcase_add_loop_test(cases, one_kernel_takes_scales_grouped_heads_and_spans_but_no_masks, 0,
                         sizeof with_options / sizeof with_options[0]);
     tcase_add_test(cases, dropout_is_the_same_with_a_mask);
     suite_add_tcase(suite, cases);

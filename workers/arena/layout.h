@@ -56,10 +56,10 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 14,
+    CSE_ARENA_VERSION = 15,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
-    CSE_UPDATE_CHUNK_LINES = 512,
+    CSE_UPDATE_CHUNK_LINES = 128,
     CSE_MOST_CHUNKS = 1024,
     CSE_UNDO_LINE_BYTES = CSE_MAX_ASSIGNS * CSE_LINE_ELEMENTS * 4,
     CSE_DEFAULT_RECORDS = 16,

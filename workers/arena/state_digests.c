@@ -44,17 +44,16 @@ uint64_t cse_range_digest(const unsigned char *bytes, size_t size)
     return digest;
 }
 
-/* The elements of a state that lie in lines [first, end) of its group; the last line of a group may
- * be shorter than the others. */
-static uint64_t state_digest(const cse_cluster *cluster, const cse_state_entry *state,
-                             const cse_update_part *part, int64_t elements)
+/* Of what lies of the assigned state in the part's lines. */
+static uint64_t state_digest(const cse_cluster *cluster, const cse_graph *graph,
+                             const cse_update_part *part, const cse_node *assign)
 {
-    const int64_t size = (int64_t)cse_dtype_size(state->dtype);
-    const int64_t first = part->first * CSE_LINE_ELEMENTS;
-    int64_t end = part->end * CSE_LINE_ELEMENTS;
-    end = end < elements ? end : elements;
-    return cse_range_digest(cse_arena_states(cluster) + state->offset_bytes + first * size,
-                            (size_t)((end - first) * size));
+    const cse_state_entry *state = &graph->states[assign->attributes.integers[0]];
+    int64_t bytes[2];
+    cse_group_line_bytes(&graph->groups[part->group], assign,
+                         (const int64_t[]){ part->first, part->end }, bytes);
+    return cse_range_digest(cse_arena_states(cluster) + state->offset_bytes + bytes[0],
+                            (size_t)(bytes[1] - bytes[0]));
 }
 
 uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, int chunk)
@@ -67,10 +66,7 @@ uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, in
         const cse_group *group = &graph->groups[part.group];
         for (int n = 0; n < group->node_count; n++)
             if (group->nodes[n]->op == &cse_op_assign)
-                digest = mix(digest,
-                             state_digest(cluster,
-                                          &graph->states[group->nodes[n]->attributes.integers[0]],
-                                          &part, group->elements));
+                digest = mix(digest, state_digest(cluster, graph, &part, group->nodes[n]));
         line += part.end - part.first;
     }
 }

@@ -54,8 +54,6 @@ static bool is_diagonal(cse_shape shape, int64_t element)
 /* All elements are the same, as those of moments are: most states of a run, so that it counts. */
 static bool fill_same(const cse_state_entry *state, int64_t elements, void *values)
 {
-    float *floats = values;
-    int32_t *ints = values;
     const double value = state->initializer.a;
     switch (state->initializer.kind) {
     case CSE_INIT_EYE:
@@ -69,12 +67,9 @@ static bool fill_same(const cse_state_entry *state, int64_t elements, void *valu
     }
     if (value == 0 && !signbit(value))
         memset(values, 0, (size_t)elements * cse_dtype_size(state->dtype));
-    else if (state->dtype == CSE_FLOAT32)
-        for (int64_t e = 0; e < elements; e++)
-            floats[e] = (float)value;
     else
         for (int64_t e = 0; e < elements; e++)
-            ints[e] = (int32_t)value;
+            cse_write_element(state->dtype, values, e, value);
     return true;
 }
 
@@ -91,16 +86,11 @@ void cse_states_initialize(const cse_graph *graph, uint64_t seed, unsigned char 
         if (fill_same(state, elements, states + state->offset_bytes))
             continue;
         uint64_t key = seed * 0x9E3779B97F4A7C15u ^ cse_hash_string(state->name);
-        float *floats = (float *)(void *)(states + state->offset_bytes);
-        int32_t *ints = (int32_t *)(void *)(states + state->offset_bytes);
         for (int64_t e = 0; e < elements; e++) {
             double value = state->initializer.kind == CSE_INIT_EYE
                                ? is_diagonal(state->shape, e)
                                : draw(&state->initializer, key, (uint32_t)e);
-            if (state->dtype == CSE_FLOAT32)
-                floats[e] = (float)value;
-            else
-                ints[e] = (int32_t)value;
+            cse_write_element(state->dtype, states + state->offset_bytes, e, value);
         }
     }
 }

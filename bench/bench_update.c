@@ -4,12 +4,14 @@
  * A row is an optimizer and what it keeps; bytes are those that an element takes from and to
  * memory. All rows and the triad take turns, ROUNDS times; medians are shown. A triad's plain
  * stores read what they overwrite, which its 12 bytes an element do not count: so an update, which
- * reads what it writes, can be above 1. Arguments: --elements N. */
+ * reads what it writes, can be above 1. Time is that of the processor, without that of others who
+ * had it meanwhile. Arguments: --elements N. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "csengine/csengine.h"
 #include "engine/base/clock.h"
@@ -95,7 +97,7 @@ typedef struct share {
     cse_bandwidth_arrays *arrays; /* not NULL: a triad */
     int part, parts;
     bool digests;
-    double triad;
+    double triad, seconds; /* of its processor time */
     pthread_t thread;
     unsigned char undo[2][CSE_MAX_ASSIGNS * CSE_LINE_ELEMENTS * 4];
     uint64_t digest;
@@ -121,13 +123,15 @@ static void update_lines(share *s, int group, const int64_t lines[2])
     }
 }
 
-static void *run_share(void *argument)
+static double thread_seconds(void)
 {
-    share *s = argument;
-    if (s->arrays != NULL) {
-        s->triad = cse_bandwidth_triad(s->arrays);
-        return NULL;
-    }
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void update_part(share *s)
+{
     const cse_graph *graph = s->traced->executable->graph;
     for (int g = 0; g < graph->group_count; g++) {
         if (graph->groups[g].part != CSE_PART_UPDATE)
@@ -139,19 +143,33 @@ static void *run_share(void *argument)
             update_lines(s, g, (const int64_t[]){ line, end < last ? end : last });
         }
     }
+}
+
+static void *run_share(void *argument)
+{
+    share *s = argument;
+    const double start = thread_seconds(), clock = (double)cse_clock_ns() * 1e-9;
+    if (s->arrays != NULL)
+        s->triad = cse_bandwidth_triad(s->arrays);
+    else
+        update_part(s);
+    s->seconds = thread_seconds() - start;
+    s->triad *= ((double)cse_clock_ns() * 1e-9 - clock) / s->seconds;
     return NULL;
 }
 
-/* Seconds of all shares at once. */
+/* Processor seconds of the share that took longest. */
 static double run_shares(share shares[], int count)
 {
-    const int64_t start = cse_clock_ns();
+    double longest = 0;
     for (int i = 0; i < count; i++)
         if (pthread_create(&shares[i].thread, NULL, run_share, &shares[i]) != 0)
             exit(EXIT_FAILURE);
     for (int i = 0; i < count; i++)
         pthread_join(shares[i].thread, NULL);
-    return (double)(cse_clock_ns() - start) * 1e-9;
+    for (int i = 0; i < count; i++)
+        longest = fmax(longest, shares[i].seconds);
+    return longest;
 }
 
 static int by_value(const void *a, const void *b)

@@ -5,8 +5,12 @@
 
 #include "engine/base/vector_clones.h"
 
-enum { LANES = 32 };
+enum { LANES = 32, PART_LANES = 4, PARTS = LANES / PART_LANES };
 #define FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
+/* Lanes that stay in a register: kept in an array, each round would wait for the stores of the one
+ * before. */
+typedef uint64_t part __attribute__((vector_size(PART_LANES * sizeof(uint64_t))));
 
 CSE_VECTOR_INLINE uint64_t mix(uint64_t digest, uint64_t word)
 {
@@ -18,13 +22,16 @@ CSE_VECTOR_INLINE uint64_t mix(uint64_t digest, uint64_t word)
 CSE_VECTOR_CLONES(size_t, mix_rounds, (uint64_t * lanes, const unsigned char *bytes, size_t size),
                   (lanes, bytes, size))
 {
-    uint64_t words[LANES], mixed[LANES];
+    part mixed[PARTS], words;
     size_t at = 0;
     memcpy(mixed, lanes, sizeof mixed);
-    for (; size - at >= sizeof words; at += sizeof words) {
-        memcpy(words, bytes + at, sizeof words);
-        for (int i = 0; i < LANES; i++)
-            mixed[i] = mix(mixed[i], words[i]);
+    for (; size - at >= sizeof mixed; at += sizeof mixed) {
+#pragma GCC unroll 8
+        for (int i = 0; i < PARTS; i++) {
+            memcpy(&words, bytes + at + (size_t)i * sizeof words, sizeof words);
+            mixed[i] = (mixed[i] ^ words) * FACTOR;
+            mixed[i] ^= mixed[i] >> 29;
+        }
     }
     memcpy(lanes, mixed, sizeof mixed);
     return at;

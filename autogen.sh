@@ -131,7 +131,8 @@ LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/graph/ops) |
     write_if_changed include/csengine/generated/ops.h
 
 # What generated code begins with, as a string of the library.
-embedded_files='engine/base/random.h engine/base/types/narrow.h engine/code/codegen/prelude.h'
+embedded_files='engine/base/random.h engine/base/types/narrow.h engine/base/types/dynamic_map.h
+    engine/code/codegen/prelude.h'
 {
     echo "/* Written by autogen.sh: the text of $(echo $embedded_files | sed 's/ / and /'). */"
     echo "#include \"engine/code/codegen/codegen.h\""

@@ -122,9 +122,9 @@ cse_status cse_graph_add_state(cse_graph *graph, const cse_state_entry *entry, i
 {
     if (cse_graph_find_state(graph, entry->name) >= 0)
         return cse_fail(CSE_DATA, "a state named '%s' is declared already", entry->name);
-    if (entry->dtype != CSE_FLOAT32 && entry->dtype != CSE_INT32)
-        return cse_fail(CSE_SHAPE, "state '%s' is %s; states are float32 or int32", entry->name,
-                        cse_dtype_name(entry->dtype));
+    if (entry->dtype != CSE_FLOAT32 && entry->dtype != CSE_BFLOAT16 && entry->dtype != CSE_INT32)
+        return cse_fail(CSE_SHAPE, "state '%s' is %s; states are float32, bfloat16 or int32",
+                        entry->name, cse_dtype_name(entry->dtype));
     CSE_GROW(graph->states, graph->state_count, graph->state_capacity);
     cse_state_entry *state = &graph->states[graph->state_count];
     *state = *entry;
@@ -289,6 +289,18 @@ int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *i
             count++;
         }
     return count;
+}
+
+void cse_group_line_bytes(const cse_group *group, const cse_node *node, const int64_t lines[2],
+                          int64_t bytes[2])
+{
+    const int64_t elements = cse_shape_elements(node->shape);
+    const int64_t line =
+        elements == group->elements ? CSE_LINE_ELEMENTS : elements / cse_group_lines(group);
+    for (int i = 0; i < 2; i++) {
+        const int64_t element = lines[i] * line;
+        bytes[i] = (element < elements ? element : elements) * (int64_t)cse_dtype_size(node->dtype);
+    }
 }
 
 int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED])

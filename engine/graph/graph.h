@@ -105,7 +105,7 @@ struct cse_node {
 typedef struct cse_state_entry {
     const char *name; /* dotted: "model.fc_layers.0.weight" */
     cse_shape shape;
-    cse_dtype dtype; /* float32 or int32 */
+    cse_dtype dtype; /* float32, bfloat16 or int32 */
     cse_initializer initializer;
     bool trainable;
     cse_node *read;       /* the `state` node: its value before the step; NULL when never read */
@@ -210,7 +210,8 @@ typedef struct cse_group {
     bool per_step;
 } cse_group;
 
-enum { CSE_LINE_ELEMENTS = 64, CSE_MAX_ASSIGNS = 8 };
+/* A line is a block of a moment in 8 bits (ops/blockwise.h). */
+enum { CSE_LINE_ELEMENTS = 256, CSE_MAX_ASSIGNS = 8 };
 
 /* The order in which a product's terms are summed; engine/code/kernels/matmul_tiles.h defines
  * them. */
@@ -370,6 +371,11 @@ static inline int64_t cse_group_lines(const cse_group *group)
 {
     return (group->elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
 }
+
+/* The bytes [bytes[0], bytes[1]) of a value that belong to lines [lines[0], lines[1]) of an UPDATE
+ * group: of as many elements as the group has, or of its moments in blocks, a block a line. */
+void cse_group_line_bytes(const cse_group *group, const cse_node *node, const int64_t lines[2],
+                          int64_t bytes[2]);
 
 /* Whether the node's sum is rounded between tiles: emulated, not only permitted. */
 static inline bool cse_node_is_tiled(const cse_node *node)

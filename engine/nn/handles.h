@@ -89,9 +89,10 @@ typedef struct cse_optimized {
     cse_state *parameter;
     cse_state **states; /* in the order of the descriptor */
     int state_count;
-    unsigned dense_states;   /* as bits: those that sparsity does not mask */
-    cse_state *compensation; /* with CSE_WEIGHT_BF16_KAHAN; else NULL */
-    cse_state *mask;         /* of the elements that are trained; NULL: all are */
+    unsigned dense_states;    /* as bits: those that sparsity does not mask */
+    unsigned positive_states; /* as bits: those that are never negative */
+    cse_state *compensation;  /* with CSE_WEIGHT_BF16_KAHAN; else NULL */
+    cse_state *mask;          /* of the elements that are trained; NULL: all are */
     int group;
 } cse_optimized;
 
@@ -129,6 +130,7 @@ typedef struct cse_state_options {
     cse_dtype dtype;
     cse_initializer initializer;
     bool trainable, transient;
+    bool of_optimizer; /* may be bfloat16 */
 } cse_state_options;
 
 /* ---- a step that is traced: its graph, what is fetched, the closures that get it ---- */

@@ -34,7 +34,7 @@ static cse_status check_new_state(const cse_network *network, const cse_state_op
                         "state '%s' is made inside a step, which is traced once: it would be new "
                         "and lose its value in every step; make it before cse_run",
                         name);
-    if (options->dtype != CSE_FLOAT32 && options->dtype != CSE_INT32)
+    if (options->dtype != CSE_FLOAT32 && options->dtype != CSE_INT32 && !options->of_optimizer)
         return cse_fail(CSE_SHAPE, "state '%s' is %s; states are float32 or int32", name,
                         cse_dtype_name(options->dtype));
     for (int i = 0; i < options->shape.rank; i++)

@@ -69,12 +69,17 @@ CSE_API cse_status cse_plugin_load(const char *library);
 
 enum { CSE_MAX_DECLARED_STATES = 10 };
 
+enum { CSE_NO_MOMENT, CSE_MOMENT, CSE_MOMENT_NOT_NEGATIVE };
+
 /* A float32 state that a plugin declares beforehand and that is carried from step to step: an
  * optimizer for each parameter, a metric once. */
 typedef struct cse_declared_state {
     const char *name;
     bool scalar; /* else of the parameter's shape */
     bool dense; /* of an optimizer: not zero where a sparse parameter is (cse_configure_sparsity) */
+    /* Of an optimizer: CSE_MOMENT or CSE_MOMENT_NOT_NEGATIVE of what the setting `moments` may keep
+     * in fewer bits; then the optimizer has that setting. */
+    unsigned char moment;
     bool square; /* of a metric: a matrix with as many rows and columns as length_setting says */
     /* The axes of that shape that it lacks, as bits: axis 0 is bit 0. */
     unsigned without_axes;

@@ -38,7 +38,7 @@ typedef struct cse_configuration {
     /* How weights are kept between steps: "fp32" (default); "bf16", rounded to nearest after each
      * update; "bf16sr", rounded stochastically; "bf16_kahan", to nearest, with the rounding error
      * kept in a second state. The update is computed in float32, and a weight fills a float32
-     * word whatever it is rounded to; an optimizer's states stay float32. */
+     * word whatever it is rounded to; an optimizer's states are as its setting `moments` says. */
     const char *weight_update;
     /* Precision as YAML, with all the names of the configuration's section `precision`:
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.

@@ -144,6 +144,16 @@ static bool fits(cse_dtype stored, cse_dtype wanted)
                                       element == CSE_ELEMENT_CBF16));
 }
 
+/* Of a tensor of another shape or type. */
+static const char *mismatch_of(const cse_state *state)
+{
+    return strncmp(state->name, "optimizer.", strlen("optimizer.")) == 0
+               ? "the optimizer kept its moments otherwise, or the checkpoint belongs to another "
+                 "model; go on with the optimizer's `moments` as they were, or begin with the "
+                 "weights alone (callback LoadCheckpointStates: {load_checkpoint_states: model})"
+               : "the checkpoint belongs to another model";
+}
+
 static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state *state,
                               const char *path)
 {
@@ -161,13 +171,11 @@ static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state 
                         "settings or another optimizer",
                         path, state->name, checkpoint->model_name ? checkpoint->model_name : "?");
     if (!cse_shape_equal(tensor->shape, state->shape) || !fits(tensor->dtype, state->dtype))
-        return cse_fail(CSE_DATA,
-                        "checkpoint %s: tensor '%s' is %s %s there and %s %s here; the checkpoint "
-                        "belongs to another model",
+        return cse_fail(CSE_DATA, "checkpoint %s: tensor '%s' is %s %s there and %s %s here; %s",
                         path, state->name, cse_shape_text(tensor->shape, has, sizeof has),
                         cse_dtype_name(tensor->dtype),
                         cse_shape_text(state->shape, wants, sizeof wants),
-                        cse_dtype_name(state->dtype));
+                        cse_dtype_name(state->dtype), mismatch_of(state));
     return CSE_OK;
 }
 

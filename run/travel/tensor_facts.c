@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/base/types/dtype.h"
+
 #define FLOAT16_MOST 65504.0
 #define FLOAT16_NORMAL 6.103515625e-05
 #define FLOAT16_HALF_LEAST 2.98023223876953125e-08 /* rounds to zero, and all below it */
@@ -15,10 +17,16 @@ double cse_tensor_value(cse_dtype dtype, const void *values, int64_t index)
 {
     float number;
     int32_t integer;
-    const unsigned char *at = (const unsigned char *)values + index * 4;
+    uint16_t narrow;
+    const unsigned char *at =
+        (const unsigned char *)values + index * (int64_t)cse_dtype_size(dtype);
     if (dtype == CSE_INT32) {
         memcpy(&integer, at, sizeof integer);
         return integer;
+    }
+    if (dtype == CSE_BFLOAT16) {
+        memcpy(&narrow, at, sizeof narrow);
+        return (double)cse_float_from_bfloat16(narrow);
     }
     memcpy(&number, at, sizeof number);
     return (double)number;

@@ -20,7 +20,7 @@ typedef struct cse_tensor_facts {
     cse_format_limits float16, bfloat16;
 } cse_tensor_facts;
 
-/* Of float32 or int32 values. */
+/* Of float32, bfloat16 or int32 values. */
 cse_tensor_facts cse_tensor_facts_of(cse_dtype dtype, const void *values, int64_t count);
 
 /* A value as a number. */

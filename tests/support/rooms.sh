@@ -70,7 +70,7 @@ client: base graph code/kernels formats/checkpoint formats/weights dataloader wo
     run/session run/saving run/execution
 dashboard: base base/types base/config formats/checkpoint dataloader store workers/control \
     workers/messages workers/batch run/job run/measure
-bench: $plan base/config formats/checkpoint formats/weights store dataloader $links \
+bench: run/contracts $plan base/config formats/checkpoint formats/weights store dataloader $links \
     workers/carrier workers/control run/session run/execution run/job run/measure
 cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 "

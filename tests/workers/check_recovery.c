@@ -225,8 +225,8 @@ START_TEST(test_deaths_at_each_point)
     for (int point = 100; point < 100 + FAKE_POINT_COUNT; point++) {
         deaths_at[point] = 0;
         /* Each chunk dies again and again before it gets through: deaths on top of deaths. */
-        play_run(&test, 3000 + (uint64_t)point, 10, point);
-        play_run(&served, 4000 + (uint64_t)point, 10, point);
+        play_run(&test, 3000 + (uint64_t)point, 30, point);
+        play_run(&served, 4000 + (uint64_t)point, 30, point);
         ck_assert_msg(deaths_at[point] > 20, "few deaths at point %d", point);
     }
 }
@@ -284,7 +284,7 @@ START_TEST(test_two_deaths_on_one_chunk)
                        .inputs = 1,
                        .payload = fake_payloads[0],
                        .steps = 1,
-                       .large = 600 };
+                       .large = 9 * CSE_LINE_ELEMENTS + 24 };
     for (int pair = 0; pair < 9; pair++) {
         script[0] = firsts[pair / 3];
         script[1] = seconds[pair % 3];

@@ -35,6 +35,8 @@ same 4MiB
 same 4MiB --set precision.fp16_type=bfloat16 --set precision.graphamp.preset=mp2 \
     --set precision.max_gradient_norm=null
 same 4MiB --set precision.weight_grad_reduce=bf16 --set 'optimizer={SGD: {momentum: 0.9}}'
+same 4MiB --set 'optimizer={AdamW: {moments: int8_blocks, params: [{params: ["*.bias"],
+    moments: bfloat16}]}}'
 
 # Of a file of several times the memory, at most that much is in memory, from the first look on.
 bounded() { # memory, its bytes, options

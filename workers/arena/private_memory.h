@@ -14,7 +14,7 @@ int64_t cse_private_joined_bytes(const cse_arena_head *head);
 /* Counts of one node, states of one part that are not stored, and scratch; 0: none are taken. */
 int64_t cse_private_statistics_bytes(const cse_arena_head *head, const cse_graph *graph);
 
-enum { CSE_PROPOSED_LINES = 64, CSE_PROPOSED_ELEMENTS = CSE_PROPOSED_LINES * CSE_LINE_ELEMENTS };
+enum { CSE_PROPOSED_LINES = 16, CSE_PROPOSED_ELEMENTS = CSE_PROPOSED_LINES * CSE_LINE_ELEMENTS };
 
 /* All of a weight server's, which runs no microbatch; a replica has its workspace and sums, too. */
 int64_t cse_private_server_bytes(const cse_arena_head *head, const cse_graph *graph);

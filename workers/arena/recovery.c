@@ -73,17 +73,16 @@ static void restore_line(cse_cluster *cluster, int slot, cse_update_part part)
     const cse_graph *graph = cluster->graph;
     const cse_group *group = &graph->groups[part.group];
     const unsigned char *undo = cse_arena_undo(cluster, slot, (int)(part.first & 1));
-    int64_t element = part.first * CSE_LINE_ELEMENTS;
-    int64_t count = group->elements - element;
-    if (count > CSE_LINE_ELEMENTS)
-        count = CSE_LINE_ELEMENTS;
+    const int64_t lines[2] = { part.first, part.first + 1 };
     for (int i = 0; i < group->node_count; i++) {
         const cse_node *node = group->nodes[i];
         if (node->op != &cse_op_assign)
             continue;
         const cse_state_entry *state = &graph->states[node->attributes.integers[0]];
-        memcpy(cse_arena_states(cluster) + state->offset_bytes + element * 4, undo,
-               (size_t)count * 4);
+        int64_t bytes[2];
+        cse_group_line_bytes(group, node, lines, bytes);
+        memcpy(cse_arena_states(cluster) + state->offset_bytes + bytes[0], undo,
+               (size_t)(bytes[1] - bytes[0]));
         undo += CSE_LINE_ELEMENTS * 4;
     }
 }

@@ -5,8 +5,12 @@
 
 #include "engine/base/vector_clones.h"
 
-enum { LANES = 32 };
+enum { LANES = 32, PART_LANES = 4, PARTS = LANES / PART_LANES };
 #define FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
+/* Lanes that stay in a register: kept in an array, each round would wait for the stores of the one
+ * before. */
+typedef uint64_t part __attribute__((vector_size(PART_LANES * sizeof(uint64_t))));
 
 CSE_VECTOR_INLINE uint64_t mix(uint64_t digest, uint64_t word)
 {
@@ -18,13 +22,16 @@ CSE_VECTOR_INLINE uint64_t mix(uint64_t digest, uint64_t word)
 CSE_VECTOR_CLONES(size_t, mix_rounds, (uint64_t * lanes, const unsigned char *bytes, size_t size),
                   (lanes, bytes, size))
 {
-    uint64_t words[LANES], mixed[LANES];
+    part mixed[PARTS], words;
     size_t at = 0;
     memcpy(mixed, lanes, sizeof mixed);
-    for (; size - at >= sizeof words; at += sizeof words) {
-        memcpy(words, bytes + at, sizeof words);
-        for (int i = 0; i < LANES; i++)
-            mixed[i] = mix(mixed[i], words[i]);
+    for (; size - at >= sizeof mixed; at += sizeof mixed) {
+#pragma GCC unroll 8
+        for (int i = 0; i < PARTS; i++) {
+            memcpy(&words, bytes + at + (size_t)i * sizeof words, sizeof words);
+            mixed[i] = (mixed[i] ^ words) * FACTOR;
+            mixed[i] ^= mixed[i] >> 29;
+        }
     }
     memcpy(lanes, mixed, sizeof mixed);
     return at;
@@ -73,17 +80,16 @@ uint64_t cse_zeros_digest(size_t size)
     return join_lanes(lanes, words, size);
 }
 
-/* The elements of a state that lie in lines [first, end) of its group; the last line of a group may
- * be shorter than the others. */
-static uint64_t state_digest(const cse_cluster *cluster, const cse_state_entry *state,
-                             const cse_update_part *part, int64_t elements)
+/* Of what lies of the assigned state in the part's lines. */
+static uint64_t state_digest(const cse_cluster *cluster, const cse_graph *graph,
+                             const cse_update_part *part, const cse_node *assign)
 {
-    const int64_t size = (int64_t)cse_dtype_size(state->dtype);
-    const int64_t first = part->first * CSE_LINE_ELEMENTS;
-    int64_t end = part->end * CSE_LINE_ELEMENTS;
-    end = end < elements ? end : elements;
-    return cse_range_digest(cse_arena_states(cluster) + state->offset_bytes + first * size,
-                            (size_t)((end - first) * size));
+    const cse_state_entry *state = &graph->states[assign->attributes.integers[0]];
+    int64_t bytes[2];
+    cse_group_line_bytes(&graph->groups[part->group], assign,
+                         (const int64_t[]){ part->first, part->end }, bytes);
+    return cse_range_digest(cse_arena_states(cluster) + state->offset_bytes + bytes[0],
+                            (size_t)(bytes[1] - bytes[0]));
 }
 
 uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, int chunk)
@@ -96,10 +102,7 @@ uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, in
         const cse_group *group = &graph->groups[part.group];
         for (int n = 0; n < group->node_count; n++)
             if (group->nodes[n]->op == &cse_op_assign)
-                digest = mix(digest,
-                             state_digest(cluster,
-                                          &graph->states[group->nodes[n]->attributes.integers[0]],
-                                          &part, group->elements));
+                digest = mix(digest, state_digest(cluster, graph, &part, group->nodes[n]));
         line += part.end - part.first;
     }
 }

@@ -9,14 +9,10 @@
 #define CSE_WORKERS_ARENA_STATE_DIGESTS_H
 
 #include "workers/arena/layout.h"
+#include "workers/arena/range_digest.h"
 
 /* Of the chunk as it stands. No word of its states can differ alone without another digest. It
  * finds faults; who wants to find states of the same digest can. */
 uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, int chunk);
-
-/* The digest of bytes as it enters that of a chunk. */
-uint64_t cse_range_digest(const unsigned char *bytes, size_t size);
-/* The same of zeros, without reading any. */
-uint64_t cse_zeros_digest(size_t size);
 
 #endif

@@ -53,31 +53,31 @@ void cse_group_ranges(const cse_graph *graph, int group, const cse_space_places 
 
 typedef struct update_lines {
     const cse_space_places *places;
-    int64_t elements; /* of the group */
-    int64_t first, end;
+    const cse_group *group;
+    const int64_t *lines;
 } update_lines;
 
-/* The lines of a value with the group's number of elements, or all of another. */
-static void add_lines(const update_lines *lines, const cse_node *node, bool written,
+/* What lies in the lines, or a scalar. */
+static void add_lines(const update_lines *of, const cse_node *node, bool written,
                       cse_ranges *ranges)
 {
-    const int64_t size = (int64_t)cse_dtype_size(node->dtype);
-    const int64_t place = lines->places->at[node->space];
-    const int64_t first = lines->first * CSE_LINE_ELEMENTS, end = lines->end * CSE_LINE_ELEMENTS;
+    const int64_t place = of->places->at[node->space];
+    int64_t bytes[2];
     if (place < 0)
         return;
-    if (cse_shape_elements(node->shape) != lines->elements)
-        add_node(node, lines->places, written, ranges);
-    else
-        cse_ranges_add(ranges, place + node->offset_bytes + first * size,
-                       ((end < lines->elements ? end : lines->elements) - first) * size, written);
+    if (cse_shape_elements(node->shape) == 1) {
+        add_node(node, of->places, written, ranges);
+        return;
+    }
+    cse_group_line_bytes(of->group, node, of->lines, bytes);
+    cse_ranges_add(ranges, place + node->offset_bytes + bytes[0], bytes[1] - bytes[0], written);
 }
 
 void cse_update_ranges(const cse_graph *graph, int group, const int64_t lines[2],
                        const cse_space_places *places, cse_ranges *ranges)
 {
     const cse_group *own = &graph->groups[group];
-    const update_lines of = { places, own->elements, lines[0], lines[1] };
+    const update_lines of = { places, own, lines };
     const int count = find_inputs(graph, own, ranges);
     for (int i = 0; i < count; i++)
         add_lines(&of, ranges->inputs[i], false, ranges);

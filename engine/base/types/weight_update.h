@@ -1,4 +1,4 @@
-/* How an optimizer keeps the weights between steps. Its own states stay float32. */
+/* How an optimizer keeps the weights between steps; its own states: engine/nn/update/moments.h. */
 #ifndef CSE_TYPES_WEIGHT_UPDATE_H
 #define CSE_TYPES_WEIGHT_UPDATE_H
 

@@ -71,6 +71,8 @@ void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *co
                              int count);
 /* Declares the bases and scalars of values from outside the group. */
 void cse_emit_update_outside(cse_text *out, cse_node *const outside[], int count);
+/* Declares the values of the blocks that a group reads, of the line from element `first` on. */
+void cse_emit_update_blocks(cse_text *out, const cse_group *group);
 /* The C name of a value in an UPDATE element. */
 void cse_emit_update_name(const cse_group *group, cse_node *input, char name[CSE_NAME_BYTES]);
 

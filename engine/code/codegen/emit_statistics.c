@@ -32,19 +32,24 @@ void cse_emit_proposal(cse_text *out, const cse_graph *graph, const cse_group *g
     cse_text_add(out,
                  "static void proposed_%d(const cse_step_frame *frame, const int64_t lines[2],\n"
                  "    float *const values[])\n{\n    (void)frame;\n"
-                 "    const int64_t first = lines[0] * %d;\n"
-                 "    const int64_t end = lines[1] * %d < %lldll ? lines[1] * %d : %lldll;\n",
+                 "    const int64_t begin = lines[0] * %d;\n"
+                 "    const int64_t last = lines[1] * %d < %lldll ? lines[1] * %d : %lldll;\n",
                  g, CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS, elements, CSE_LINE_ELEMENTS, elements);
     cse_emit_update_outside(out, outside, count);
     for (int i = 0; i < proposed_count; i++)
         cse_text_add(out, "    float *const n%d = values[%d];\n", i, i);
+    cse_text_add(out,
+                 "    for (int64_t first = begin; first < last; first += %d) {\n"
+                 "    const int64_t end = first + %d < last ? first + %d : last;\n",
+                 CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS);
+    cse_emit_update_blocks(out, group);
     cse_text_add(out, "    for (int64_t i = first; i < end; i++) {\n");
     cse_emit_update_element(out, group, outside, count);
     for (int i = 0; i < proposed_count; i++) {
         char name[CSE_NAME_BYTES];
         cse_emit_update_name(group, proposed[i], name);
-        cse_text_add(out, "        n%d[i - first] = %s;\n", i, name);
+        cse_text_add(out, "        n%d[i - begin] = %s;\n", i, name);
     }
-    cse_text_add(out, "    }\n}\n\n");
+    cse_text_add(out, "    }\n    }\n}\n\n");
     free(outside);
 }

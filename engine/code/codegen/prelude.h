@@ -1,7 +1,7 @@
 /* What every generated step begins with: the frame, access to the plan's memory, barriers, and
  * float functions without branches, which a compiler inlines and vectorises.
  *
- * The text of this file (after those of engine/base/random.h and engine/base/types/narrow.h) is
+ * The text of this file (after those of random.h, types/narrow.h and types/dynamic_map.h) is
  * embedded in the library and put before the generated code; ops' expressions and blocks may call
  * whatever is declared here. The functions are our own because gcc vectorises expf, tanhf and erff
  * only under -ffast-math, which changes the arithmetic of the whole process.
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "engine/base/random.h"
+#include "engine/base/types/dynamic_map.h"
 #include "engine/base/types/narrow.h"
 
 /* ---- memory of the plan ---- */

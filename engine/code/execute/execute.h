@@ -45,9 +45,9 @@ typedef struct cse_frame {
 
 /* The undo log of UPDATE keeps old values until the new ones are written. Before line g of a group
  * is changed (g counts from the group's first line), its old values go to lines[g & 1] (array after
- * array, CSE_LINE_ELEMENTS elements of 4 bytes each, in the order of the group's assign nodes),
- * then *progress is set to dirty_base + g, then the new values are written, with a compiler barrier
- * between any two of these. */
+ * array, with room for CSE_LINE_ELEMENTS elements of 4 bytes each, in the order of the group's
+ * assign nodes), then *progress is set to dirty_base + g, then the new values are written, with a
+ * compiler barrier between any two of these. */
 typedef struct cse_undo_log {
     unsigned char *lines[2];
     volatile uint64_t *progress;

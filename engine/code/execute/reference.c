@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/code/execute/poison.h"
 #include "engine/code/execute/tensor_statistics.h"
+#include "engine/graph/ops/blockwise.h"
 #include "engine/graph/trace/arguments.h"
 
 typedef struct interpreter {
@@ -143,8 +144,27 @@ static const void *line_input(interpreter *self, const cse_frame *frame, const c
         if (group->nodes[n] == node)
             return self->line[n];
     unsigned char *start = place_of(self, frame, node);
-    bool single = cse_shape_elements(node->shape) == 1;
-    return single ? start : start + first_element * (int64_t)cse_dtype_size(node->dtype);
+    const int64_t line = first_element / CSE_LINE_ELEMENTS, lines[2] = { line, line + 1 };
+    int64_t bytes[2];
+    if (cse_shape_elements(node->shape) == 1)
+        return start;
+    cse_group_line_bytes(group, cse_node_storage(node), lines, bytes);
+    return start + bytes[0];
+}
+
+/* A block of a line, as the ops compute it of all. */
+static bool compute_block(const cse_node *node, const void *const inputs[], int64_t count,
+                          void *output)
+{
+    if (node->op == &cse_op_dequantize_blockwise)
+        cse_dequantize_values(inputs[0], count, cse_block_factor(&node->attributes), output);
+    else if (node->op != &cse_op_quantize_blockwise)
+        return false;
+    else if (node->input_count == 3 && *(const unsigned char *)inputs[1] == 0)
+        memcpy(output, inputs[2], CSE_BLOCK_WORDS * sizeof(int32_t));
+    else
+        cse_quantize_values(inputs[0], count, cse_block_factor(&node->attributes), output);
+    return true;
 }
 
 static void compute_line_node(interpreter *self, const cse_frame *frame, const cse_group *group,
@@ -157,6 +177,8 @@ static void compute_line_node(interpreter *self, const cse_frame *frame, const c
     size_t size = cse_dtype_size(node->dtype);
     int64_t count = range[1] - range[0];
     unsigned char *output = (unsigned char *)self->line[n];
+    if (compute_block(node, inputs, count, output))
+        return;
     if (node->op->kind == CSE_OP_BROADCAST) {
         for (int64_t i = 0; i < count; i++)
             memcpy(output + (size_t)i * size, inputs[0], size);
@@ -187,23 +209,26 @@ static void compute_line(interpreter *self, const cse_frame *frame, const cse_gr
         compute_line_node(self, frame, group, n, range);
 }
 
-static unsigned char *state_place(const cse_graph *graph, const cse_frame *frame,
-                                  const cse_node *assign, int64_t element)
+/* Where the line of an assigned state begins; *size: its bytes. */
+static unsigned char *state_place(const cse_frame *frame, const cse_group *group,
+                                  const cse_node *assign, int64_t line, size_t *size)
 {
-    const cse_state_entry *state = &graph->states[assign->attributes.integers[0]];
-    return frame->base[CSE_SPACE_STATE] + state->offset_bytes + element * 4;
+    int64_t bytes[2];
+    cse_group_line_bytes(group, assign, (const int64_t[]){ line, line + 1 }, bytes);
+    *size = (size_t)(bytes[1] - bytes[0]);
+    return frame->base[CSE_SPACE_STATE] + assign->offset_bytes + bytes[0];
 }
 
-static void keep_line(interpreter *self, const cse_frame *frame, const cse_group *group,
-                      const cse_undo_log *undo, const int64_t range[2])
+static void keep_line(const cse_frame *frame, const cse_group *group, const cse_undo_log *undo,
+                      int64_t line)
 {
-    int64_t line = range[0] / CSE_LINE_ELEMENTS;
     unsigned char *kept = undo->lines[line & 1];
+    size_t size;
     for (int n = 0; n < group->node_count; n++) {
         if (group->nodes[n]->op != &cse_op_assign)
             continue;
-        memcpy(kept, state_place(self->base.graph, frame, group->nodes[n], range[0]),
-               (size_t)(range[1] - range[0]) * 4);
+        const unsigned char *place = state_place(frame, group, group->nodes[n], line, &size);
+        memcpy(kept, place, size);
         kept += CSE_LINE_ELEMENTS * 4;
     }
     __asm__ volatile("" ::: "memory");
@@ -215,18 +240,20 @@ static void run_update(cse_executable *executable, cse_frame *frame, int number,
                        const int64_t lines[2], const cse_undo_log *undo)
 {
     interpreter *self = (interpreter *)executable;
-    const cse_graph *graph = self->base.graph;
-    const cse_group *group = &graph->groups[number];
+    const cse_group *group = &self->base.graph->groups[number];
     assert(group->part == CSE_PART_UPDATE && group->node_count <= CSE_MAX_LINE_NODES);
     for (int64_t line = lines[0]; line < lines[1]; line++) {
         int64_t range[2];
+        size_t size;
         compute_line(self, frame, group, line, range);
         if (undo != NULL)
-            keep_line(self, frame, group, undo, range);
-        for (int n = 0; n < group->node_count; n++)
-            if (group->nodes[n]->op == &cse_op_assign)
-                memcpy(state_place(graph, frame, group->nodes[n], range[0]), self->line[n],
-                       (size_t)(range[1] - range[0]) * 4);
+            keep_line(frame, group, undo, line);
+        for (int n = 0; n < group->node_count; n++) {
+            if (group->nodes[n]->op != &cse_op_assign)
+                continue;
+            unsigned char *place = state_place(frame, group, group->nodes[n], line, &size);
+            memcpy(place, self->line[n], size);
+        }
         __asm__ volatile("" ::: "memory");
     }
 }

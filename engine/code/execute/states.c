@@ -20,16 +20,11 @@ static bool is_diagonal(cse_shape shape, int64_t element)
  * zeros are there already. */
 static void fill_same(const cse_state_entry *state, int64_t elements, void *values)
 {
-    float *floats = values;
-    int32_t *ints = values;
     const double value = state->initializer.a;
     if (value == 0 && !signbit(value))
         return;
     for (int64_t e = 0; e < elements; e++)
-        if (state->dtype == CSE_FLOAT32)
-            floats[e] = (float)value;
-        else
-            ints[e] = (int32_t)value;
+        cse_write_element(state->dtype, values, e, value);
 }
 
 static bool draws(const cse_initializer *init)
@@ -42,8 +37,6 @@ static void fill(const cse_state_entry *state, uint64_t seed, int64_t elements, 
 {
     const cse_initializer *init = &state->initializer;
     const uint64_t key = seed * 0x9E3779B97F4A7C15u ^ cse_hash_string(state->name);
-    float *floats = values;
-    int32_t *ints = values;
     if (init->kind != CSE_INIT_EYE && !draws(init)) {
         fill_same(state, elements, values);
         return;
@@ -55,10 +48,7 @@ static void fill(const cse_state_entry *state, uint64_t seed, int64_t elements, 
     for (int64_t e = 0; e < elements; e++) {
         const double value = init->kind == CSE_INIT_EYE ? is_diagonal(state->shape, e)
                                                         : cse_initial_draw(init, key, (uint32_t)e);
-        if (state->dtype == CSE_FLOAT32)
-            floats[e] = (float)value;
-        else
-            ints[e] = (int32_t)value;
+        cse_write_element(state->dtype, values, e, value);
     }
 }
 

@@ -528,6 +528,15 @@ static void draft_updates(fusion *f)
 
 /* ---- the pass ---- */
 
+/* Blocks of a moment have those of the group that makes them. */
+static int64_t elements_of_assign(const cse_node *assign)
+{
+    const cse_node *value = assign->inputs[0];
+    const bool of_blocks =
+        value->op == &cse_op_quantize_blockwise && value->part == CSE_PART_UPDATE;
+    return cse_shape_elements(of_blocks ? value->inputs[0]->shape : assign->shape);
+}
+
 static void finish_groups(fusion *f)
 {
     cse_graph *graph = f->graph;
@@ -541,7 +550,7 @@ static void finish_groups(fusion *f)
             for (int n = 0; n < d->count; n++) {
                 d->nodes[n]->group = graph->group_count;
                 if (d->part == CSE_PART_UPDATE && d->nodes[n]->op == &cse_op_assign)
-                    group.elements = cse_shape_elements(d->nodes[n]->shape);
+                    group.elements = elements_of_assign(d->nodes[n]);
             }
             CSE_GROW(graph->groups, graph->group_count, graph->group_capacity);
             graph->groups[graph->group_count++] = group;

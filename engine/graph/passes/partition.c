@@ -140,15 +140,35 @@ static bool is_flat(const cse_node *node, int64_t elements)
         return cse_shape_elements(node->inputs[0]->shape) == 1;
     if (node->op->kind == CSE_OP_RESHAPE)
         return true;
-    return node->op->kind == CSE_OP_ELEMENTWISE && node->dtype != CSE_BOOL &&
-           strstr(node->op->expression, "$i") == NULL;
+    return (node->op == &cse_op_dequantize_blockwise && node->inputs[0]->op == &cse_op_state) ||
+           (node->op->kind == CSE_OP_ELEMENTWISE && node->dtype != CSE_BOOL &&
+            strstr(node->op->expression, "$i") == NULL);
 }
 
-/* A bool result is flat too where a flat node consumes it; only stored bools are excluded. */
+/* Whether the node's input `input` is a state's blocks, which the node takes a block a line. */
+static bool is_blocks(const cse_node *node, int input)
+{
+    const cse_node *from = node->inputs[input];
+    return from->op == &cse_op_state && from->dtype == CSE_INT32 &&
+           (node->op == &cse_op_dequantize_blockwise ||
+            (node->op == &cse_op_quantize_blockwise && input == 2));
+}
+
+/* The elements of the group that assigns the value: of what is quantized, where it is blocks. */
+static int64_t assigned_elements(const cse_node *value)
+{
+    return cse_shape_elements(value->op == &cse_op_quantize_blockwise ? value->inputs[0]->shape
+                                                                      : value->shape);
+}
+
+/* A bool result is flat too where a flat node consumes it; only stored bools are excluded. Blocks
+ * are so as what is assigned, whose first input is as long as the group. */
 static bool is_flat_inside(const cse_node *node, int64_t elements)
 {
     cse_node as_float = *node;
     as_float.dtype = CSE_FLOAT32;
+    if (node->op == &cse_op_quantize_blockwise)
+        return elements > 1 && cse_shape_elements(node->inputs[0]->shape) == elements;
     return is_flat(&as_float, elements);
 }
 
@@ -168,7 +188,10 @@ static void unite(cut *c, int *claim, cse_node *node, int state, int64_t element
     }
     claim[node->id] = state + 1;
     for (int i = 0; i < node->input_count; i++)
-        unite(c, claim, node->inputs[i], state, elements);
+        if (!is_blocks(node, i))
+            unite(c, claim, node->inputs[i], state, elements);
+        else if (is_assigned_state(c, node->inputs[i]))
+            cse_union_find_join(c->owner, (int)node->inputs[i]->attributes.integers[0], state);
 }
 
 static cse_node *materialize(cut *c, cse_node *node)
@@ -209,7 +232,8 @@ static cse_node *copy_update_node(update_copy *u, cse_node *node)
     cse_node *copy = cse_graph_clone(u->c->graph, node);
     copy->part = CSE_PART_UPDATE;
     for (int i = 0; i < copy->input_count; i++)
-        copy->inputs[i] = copy_update_node(u, node->inputs[i]);
+        copy->inputs[i] =
+            is_blocks(node, i) ? node->inputs[i] : copy_update_node(u, node->inputs[i]);
     u->c->copied_for[node->id] = u->state + 1;
     return u->c->copies[node->id] = copy;
 }
@@ -238,7 +262,7 @@ static int group_size(const cut *c, int representative)
 static void cut_update_group(cut *c, int representative, cse_node **values)
 {
     cse_graph *graph = c->graph;
-    int64_t elements = cse_shape_elements(graph->states[representative].shape);
+    int64_t elements = assigned_elements(values[representative]);
     update_copy u = { .c = c, .state = representative, .elements = elements };
     /* The undo log holds a bounded number of arrays: larger groups are computed by WEIGHTS, and
      * UPDATE only stores the results. */
@@ -262,7 +286,7 @@ static void cut_updates(cut *c)
     cse_node **values = cse_calloc((size_t)graph->state_count + 1, sizeof *values);
     for (int s = 0; s < graph->state_count; s++)
         if ((values[s] = graph->states[s].next) != NULL)
-            unite(c, claim, values[s], s, cse_shape_elements(graph->states[s].shape));
+            unite(c, claim, values[s], s, assigned_elements(values[s]));
     collect_members(c, values);
     for (int s = 0; s < graph->state_count; s++)
         if (values[s] != NULL && owner_of(c, s) == s)

@@ -15,6 +15,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_NUMBER("eps", "1e-6", 0, 1, "added below both roots"),
     CSE_OPTIMIZER_PENALTY,
     CSE_OPTIMIZER_MAXIMIZE,
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -24,8 +25,8 @@ static int states(const cse_settings *s, cse_shape shape,
     (void)s;
     (void)shape;
     int count = 0;
-    list[count++] = (cse_declared_state){ .name = "square_avg" };
-    list[count++] = (cse_declared_state){ .name = "acc_delta" };
+    list[count++] = (cse_declared_state){ .name = "square_avg", .moment = CSE_MOMENT_NOT_NEGATIVE };
+    list[count++] = (cse_declared_state){ .name = "acc_delta", .moment = CSE_MOMENT_NOT_NEGATIVE };
     return count;
 }
 

@@ -35,6 +35,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_SWITCH("scale_parameter", "true", "times the size of the parameter"),
     CSE_OPTIMIZER_SWITCH("relative_step", "false", "not accepted: a schedule does it"),
     CSE_OPTIMIZER_SWITCH("warmup_init", "false", "not accepted: a schedule does it"),
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -65,7 +66,7 @@ static int states(const cse_settings *s, cse_shape shape,
         list[count++] = (cse_declared_state){ .name = "exp_avg_sq" };
     }
     if (cse_settings_has(s, "beta1"))
-        list[count++] = (cse_declared_state){ .name = "exp_avg" };
+        list[count++] = (cse_declared_state){ .name = "exp_avg", .moment = CSE_MOMENT };
     return count;
 }
 

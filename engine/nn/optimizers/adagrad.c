@@ -17,6 +17,7 @@ static const cse_setting settings[] = {
                          "what the sum of squares starts at"),
     CSE_OPTIMIZER_NUMBER("eps", "1e-6", 0, 1, "added to the root of the sum"),
     CSE_OPTIMIZER_MAXIMIZE,
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -27,6 +28,7 @@ static int states(const cse_settings *s, cse_shape shape,
     list[0] = (cse_declared_state){ .name = "step", .scalar = true };
     list[1] =
         (cse_declared_state){ .name = "sum",
+                              .moment = CSE_MOMENT_NOT_NEGATIVE,
                               .initial = cse_settings_number(s, "initial_accumulator_value") };
     return 2;
 }

@@ -23,10 +23,11 @@ int cse_adam_states(const cse_settings *settings, bool correct_bias,
                     cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
     int count = 0;
-    list[count++] = (cse_declared_state){ .name = "exp_avg" };
-    list[count++] = (cse_declared_state){ .name = "exp_avg_sq" };
+    list[count++] = (cse_declared_state){ .name = "exp_avg", .moment = CSE_MOMENT };
+    list[count++] = (cse_declared_state){ .name = "exp_avg_sq", .moment = CSE_MOMENT_NOT_NEGATIVE };
     if (cse_settings_bool(settings, "amsgrad"))
-        list[count++] = (cse_declared_state){ .name = "max_exp_avg_sq" };
+        list[count++] =
+            (cse_declared_state){ .name = "max_exp_avg_sq", .moment = CSE_MOMENT_NOT_NEGATIVE };
     for (int i = 0; correct_bias && i < 2; i++)
         list[count++] =
             (cse_declared_state){ .name = i == 0 ? "beta1_power" : "beta2_power",

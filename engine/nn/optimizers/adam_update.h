@@ -35,7 +35,7 @@
           .type = CSE_SETTING_BOOL,                                                    \
           .default_value = "false",                                                    \
           .doc = "divide by the greatest second moment so far" },                      \
-        CSE_OPTIMIZER_MAXIMIZE
+        CSE_OPTIMIZER_MAXIMIZE, CSE_OPTIMIZER_MOMENTS
 
 /* Where Adam and AdamW differ. */
 typedef struct cse_adam_variant {

@@ -16,6 +16,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_NUMBER("eps", "1e-6", 0, 1, "added to the size of the gradient"),
     CSE_OPTIMIZER_PENALTY,
     CSE_OPTIMIZER_MAXIMIZE,
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -28,8 +29,8 @@ static int states(const cse_settings *s, cse_shape shape,
                   cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
     (void)shape;
-    list[0] = (cse_declared_state){ .name = "exp_avg" };
-    list[1] = (cse_declared_state){ .name = "exp_inf" };
+    list[0] = (cse_declared_state){ .name = "exp_avg", .moment = CSE_MOMENT };
+    list[1] = (cse_declared_state){ .name = "exp_inf", .moment = CSE_MOMENT_NOT_NEGATIVE };
     list[2] = (cse_declared_state){ .name = "beta1_power",
                                     .scalar = true,
                                     .initial = cse_settings_number_at(s, "betas", 0) };

@@ -18,6 +18,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_NUMBER("weight_decay", "0.0", 0, 1e6,
                          "this times the parameter is added to the direction"),
     CSE_OPTIMIZER_SWITCH("adam", "false", "without the quotient of norms: for comparison"),
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -32,8 +33,8 @@ static int states(const cse_settings *s, cse_shape shape,
     (void)s;
     (void)shape;
     int count = 0;
-    list[count++] = (cse_declared_state){ .name = "exp_avg" };
-    list[count++] = (cse_declared_state){ .name = "exp_avg_sq" };
+    list[count++] = (cse_declared_state){ .name = "exp_avg", .moment = CSE_MOMENT };
+    list[count++] = (cse_declared_state){ .name = "exp_avg_sq", .moment = CSE_MOMENT_NOT_NEGATIVE };
     return count;
 }
 

@@ -12,6 +12,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_PAIR("betas", "[0.9, 0.99]", 0, 1,
                        "weight of the momentum in the step, and how much of it is kept"),
     CSE_OPTIMIZER_DECOUPLED_DECAY,
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -26,7 +27,7 @@ static int states(const cse_settings *s, cse_shape shape,
     (void)s;
     (void)shape;
     int count = 0;
-    list[count++] = (cse_declared_state){ .name = "exp_avg" };
+    list[count++] = (cse_declared_state){ .name = "exp_avg", .moment = CSE_MOMENT };
     return count;
 }
 

@@ -21,6 +21,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_DECOUPLED,
     CSE_OPTIMIZER_MAXIMIZE,
     CSE_OPTIMIZER_NUMBER("momentum_decay", "4e-3", 0, 1e6, "how fast the momentum rises to beta1"),
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -37,8 +38,8 @@ static int states(const cse_settings *s, cse_shape shape,
     int count = 0;
     list[count++] = (cse_declared_state){ .name = "step", .scalar = true };
     list[count++] = (cse_declared_state){ .name = "mu_product", .scalar = true, .initial = 1 };
-    list[count++] = (cse_declared_state){ .name = "exp_avg" };
-    list[count++] = (cse_declared_state){ .name = "exp_avg_sq" };
+    list[count++] = (cse_declared_state){ .name = "exp_avg", .moment = CSE_MOMENT };
+    list[count++] = (cse_declared_state){ .name = "exp_avg_sq", .moment = CSE_MOMENT_NOT_NEGATIVE };
     return count;
 }
 

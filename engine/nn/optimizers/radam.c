@@ -30,6 +30,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_PENALTY,
     CSE_OPTIMIZER_DECOUPLED,
     CSE_OPTIMIZER_MAXIMIZE,
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -45,8 +46,8 @@ static int states(const cse_settings *s, cse_shape shape,
     (void)shape;
     int count = 0;
     list[count++] = (cse_declared_state){ .name = "step", .scalar = true };
-    list[count++] = (cse_declared_state){ .name = "exp_avg" };
-    list[count++] = (cse_declared_state){ .name = "exp_avg_sq" };
+    list[count++] = (cse_declared_state){ .name = "exp_avg", .moment = CSE_MOMENT };
+    list[count++] = (cse_declared_state){ .name = "exp_avg_sq", .moment = CSE_MOMENT_NOT_NEGATIVE };
     return count;
 }
 

@@ -20,19 +20,30 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_SWITCH("centered", "false",
                          "divide by the deviation, not by the root of the mean square"),
     CSE_OPTIMIZER_MAXIMIZE,
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
+
+/* The mean square less the square of the mean is not negative as long as both are exact. */
+static cse_status check(const cse_settings *s)
+{
+    if (cse_settings_bool(s, "centered") && cse_settings_text(s, "moments")[0] != 'f')
+        return cse_fail(CSE_CONFIG,
+                        "optimizer RMSprop: moments (%s) is %s with centered, which needs float32",
+                        cse_settings_origin(s, "moments"), cse_settings_text(s, "moments"));
+    return CSE_OK;
+}
 
 static int states(const cse_settings *s, cse_shape shape,
                   cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
     (void)shape;
     int count = 0;
-    list[count++] = (cse_declared_state){ .name = "square_avg" };
+    list[count++] = (cse_declared_state){ .name = "square_avg", .moment = CSE_MOMENT_NOT_NEGATIVE };
     if (cse_settings_number(s, "momentum") > 0)
-        list[count++] = (cse_declared_state){ .name = "momentum_buffer" };
+        list[count++] = (cse_declared_state){ .name = "momentum_buffer", .moment = CSE_MOMENT };
     if (cse_settings_bool(s, "centered"))
-        list[count++] = (cse_declared_state){ .name = "grad_avg" };
+        list[count++] = (cse_declared_state){ .name = "grad_avg", .moment = CSE_MOMENT };
     return count;
 }
 
@@ -64,6 +75,7 @@ const cse_optimizer_descriptor cse_optimizer_rmsprop = {
     .summary = "steps divided by the root of the mean squared gradient",
     .settings = settings,
     .default_learning_rate = 1e-2,
+    .check = check,
     .states = states,
     .update = update,
 };

@@ -35,6 +35,18 @@
     CSE_OPTIMIZER_SWITCH("maximize", "false", \
                          "maximize the loss: step along the gradient, not against it")
 
+/* How the states that are declared as moments are kept (engine/nn/update/moments.h). */
+#define CSE_OPTIMIZER_MOMENTS                                                            \
+    { .name = "moments",                                                                 \
+      .type = CSE_SETTING_CHOICE,                                                        \
+      .default_value = "float32",                                                        \
+      .choices = "float32|bfloat16|int8_blocks",                                         \
+      .doc = "how moments are kept; int8_blocks: the dynamic map, in blocks of 256" },   \
+    {                                                                                    \
+        .name = "moments_rounding", .type = CSE_SETTING_CHOICE, .default_value = "null", \
+        .choices = "stochastic|nearest", .doc = "of moments: bfloat16; null: stochastic" \
+    }
+
 /* betas must be two numbers below 1. `subject`: "optimizer Adam". */
 cse_status cse_optimizer_check_betas(const cse_settings *settings, const char *subject);
 

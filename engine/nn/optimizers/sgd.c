@@ -40,6 +40,7 @@ static const cse_setting settings[] = {
                          "dampening applies to the first step, too; false: the first gradient "
                          "enters the buffer in whole, as in PyTorch"),
     CSE_OPTIMIZER_MAXIMIZE,
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -69,7 +70,7 @@ static int states(const cse_settings *s, cse_shape shape,
     (void)shape;
     if (cse_settings_number(s, "momentum") == 0)
         return 0;
-    list[BUFFER] = (cse_declared_state){ .name = "momentum_buffer" };
+    list[BUFFER] = (cse_declared_state){ .name = "momentum_buffer", .moment = CSE_MOMENT };
     if (!counts_steps(s))
         return 1;
     list[STEP] = (cse_declared_state){ .name = "step", .scalar = true };

@@ -17,6 +17,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_NUMBER("beta", "0.0", 0, 0.999999,
                          "0: sums of squares; above: how much of an average is kept"),
     CSE_OPTIMIZER_NUMBER("eps", "1e-30", 0, 1, "added below the root"),
+    CSE_OPTIMIZER_MOMENTS,
     { .name = NULL },
 };
 
@@ -38,7 +39,7 @@ static int states(const cse_settings *s, cse_shape shape,
         list[count++] =
             (cse_declared_state){ .name = names[axis], .without_axes = all & ~(1U << axis) };
     if (cse_settings_number(s, "momentum") > 0)
-        list[count++] = (cse_declared_state){ .name = "momentum_buffer" };
+        list[count++] = (cse_declared_state){ .name = "momentum_buffer", .moment = CSE_MOMENT };
     return count;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/gradients.h"
+#include "engine/nn/update/moments.h"
 #include "engine/nn/update/parameter_groups.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/sparsity.h"
@@ -255,13 +256,13 @@ static void trace_parameter(const update *u, int index, cse_tensor *gradient)
     };
     for (int s = 0; s < one->state_count; s++)
         next.states[s] =
-            masked_state(one, s, kept, cse_selected_or_zero(one, cse_read(one->states[s])));
+            masked_state(one, s, kept, cse_selected_or_zero(one, cse_moment_read(one, s)));
     optimizer->descriptor->update(&next);
     assign_weight(u, index, kept, cse_sparsity_apply(kept, next.next_parameter));
     for (int s = 0; s < one->state_count; s++)
         if (next.next_states[s] != NULL)
-            cse_assign_if(u->finite, one->states[s],
-                          masked_state(one, s, kept, next.next_states[s]));
+            cse_moment_assign(one, s, next.settings, u->finite,
+                              masked_state(one, s, kept, next.next_states[s]));
 }
 
 /* Fetches what the update computes in any case. */

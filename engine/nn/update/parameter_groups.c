@@ -11,6 +11,7 @@
 #include "engine/base/text.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/update/gradients.h"
+#include "engine/nn/update/moments.h"
 
 static const cse_setting group_table[] = {
     { .name = "params",
@@ -91,7 +92,9 @@ static cse_status check_settings(const cse_optimizer *optimizer, const cse_setti
                         "optimizer %s: lr (%s) and learning_rate (%s) mean the same; give one",
                         optimizer->descriptor->name, cse_settings_origin(settings, "lr"),
                         cse_settings_origin(settings, "learning_rate"));
-    return optimizer->descriptor->check != NULL ? optimizer->descriptor->check(settings) : CSE_OK;
+    if (optimizer->descriptor->check != NULL)
+        CSE_TRY(optimizer->descriptor->check(settings));
+    return cse_moments_check(optimizer->descriptor, settings);
 }
 
 /* Adds a group; `node` NULL: with the optimizer's own settings. */
@@ -166,14 +169,10 @@ static cse_shape shape_of(const cse_declared_state *declared, cse_shape paramete
     return shape;
 }
 
-static cse_state *declare(const cse_state *parameter, const char *name, cse_shape shape,
-                          double initial)
+static cse_state *declare(const cse_state *parameter, const char *name,
+                          const cse_state_options *options)
 {
-    return cse_network_state(
-        &(cse_state_options){ .shape = shape,
-                              .dtype = CSE_FLOAT32,
-                              .initializer = { CSE_INIT_CONSTANT, initial, 0 } },
-        "optimizer.%s.%s", cse_short_name(parameter->name), name);
+    return cse_network_state(options, "optimizer.%s.%s", cse_short_name(parameter->name), name);
 }
 
 static cse_status check_parameter(const cse_network *network, const cse_optimizer *optimizer,
@@ -212,7 +211,9 @@ static void declare_weights(const cse_network *network, cse_optimizer *optimizer
         if (network->weight_update != CSE_WEIGHT_FP32)
             cse_state_hold_bfloat16(one->parameter);
         if (network->weight_update == CSE_WEIGHT_BF16_KAHAN)
-            one->compensation = declare(one->parameter, "compensation", one->parameter->shape, 0);
+            one->compensation = declare(
+                one->parameter, "compensation",
+                &(cse_state_options){ .shape = one->parameter->shape, .dtype = CSE_FLOAT32 });
     }
 }
 
@@ -228,9 +229,16 @@ static cse_status add_parameter(cse_network *network, cse_optimizer *optimizer,
         cse_arena_alloc(network->arena, ((size_t)one.state_count + 1) * sizeof(cse_state *));
     for (int s = 0; s < one.state_count; s++) {
         const cse_shape shape = shape_of(&declared[s], parameter->shape);
-        one.states[s] = declare(parameter, declared[s].name, shape, declared[s].initial);
+        cse_state_options options = { .shape = shape,
+                                      .initializer = { CSE_INIT_CONSTANT, declared[s].initial, 0 },
+                                      .of_optimizer = true };
+        CSE_TRY(cse_moment_options(optimizer->descriptor, optimizer->groups[group].settings,
+                                   &declared[s], &options));
+        one.states[s] = declare(parameter, declared[s].name, &options);
         if (declared[s].dense || !cse_shape_equal(shape, parameter->shape))
             one.dense_states |= 1U << s;
+        if (declared[s].moment == CSE_MOMENT_NOT_NEGATIVE)
+            one.positive_states |= 1U << s;
     }
     parameter->trainable = true;
     CSE_GROW(optimizer->optimized, optimizer->count, optimizer->capacity);

@@ -319,23 +319,27 @@ def _optimizer(name, names):
 
 # Names of each one's settings, first torch's in the order of its arguments; `csengine list optimizers NAME` says what they are.
 SETTINGS = {
-    "Adadelta": "rho eps weight_decay maximize",
+    "Adadelta": "rho eps weight_decay maximize moments moments_rounding",
     "Adafactor": "eps clip_threshold decay_rate beta1 weight_decay scale_parameter relative_step "
-    "warmup_init",
-    "Adagrad": "lr_decay weight_decay initial_accumulator_value eps maximize",
+    "warmup_init moments moments_rounding",
+    "Adagrad": "lr_decay weight_decay initial_accumulator_value eps maximize moments "
+    "moments_rounding",
     "Adam": "betas eps weight_decay amsgrad maximize decoupled_weight_decay eps_added_to "
-    "correct_bias",
-    "Adamax": "betas eps weight_decay maximize",
-    "AdamW": "betas eps weight_decay amsgrad maximize eps_added_to correct_bias",
+    "correct_bias moments moments_rounding",
+    "Adamax": "betas eps weight_decay maximize moments moments_rounding",
+    "AdamW": "betas eps weight_decay amsgrad maximize eps_added_to correct_bias moments "
+    "moments_rounding",
     "ASGD": "lambd alpha t0 weight_decay maximize",
-    "Lamb": "betas eps weight_decay adam",
-    "Lion": "betas weight_decay",
-    "NAdam": "betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
-    "RAdam": "betas eps weight_decay decoupled_weight_decay maximize",
-    "RMSprop": "alpha eps weight_decay momentum centered maximize",
+    "Lamb": "betas eps weight_decay adam moments moments_rounding",
+    "Lion": "betas weight_decay moments moments_rounding",
+    "NAdam": "betas eps weight_decay momentum_decay decoupled_weight_decay maximize moments "
+    "moments_rounding",
+    "RAdam": "betas eps weight_decay decoupled_weight_decay maximize moments moments_rounding",
+    "RMSprop": "alpha eps weight_decay momentum centered maximize moments moments_rounding",
     "Rprop": "etas step_sizes maximize",
-    "SGD": "momentum dampening weight_decay nesterov maximize dampen_first_step",
-    "SM3": "momentum beta eps",
+    "SGD": "momentum dampening weight_decay nesterov maximize dampen_first_step moments "
+    "moments_rounding",
+    "SM3": "momentum beta eps moments moments_rounding",
 }
 OPTIMIZERS = {name: _optimizer(name, names.split()) for name, names in SETTINGS.items()}
 (

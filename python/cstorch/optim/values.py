@@ -37,6 +37,8 @@ OPTIMIZER_RULES = {
     "step_sizes": _pair(0, MOST, "two numbers, the least and the largest step"),
     "eps": either(_PART, _pair(0, MOST, "two numbers (Adafactor)")),
     "eps_added_to": one_of("uncorrected", "corrected"),
+    "moments": one_of("float32", "bfloat16", "int8_blocks"),
+    "moments_rounding": one_of("stochastic", "nearest"),
     "momentum": _PART,
     "dampening": _PART,
     "alpha": _NOT_NEGATIVE,

@@ -81,32 +81,67 @@ static cse_status measure_cores(cse_machine_rates *rates)
 
 /* ---- steps ---- */
 
-typedef struct work_and_time {
-    double amount, seconds;
-} work_and_time;
+/* The least time that the calls of each group in a step have taken; 0: it did not run. The median
+ * of its calls stands for all, since other load on the machine makes some of them longer. */
+typedef struct group_times {
+    int64_t *calls, *ns;
+} group_times;
 
-static void measure_kernels(const cse_kernel_bench *bench, const cse_graph *graph,
-                            cse_machine_rates *rates)
+static void keep_least(const cse_kernel_time *times, int count, group_times *found)
 {
-    work_and_time sums[CSE_RATE_COUNT] = { { 0, 0 } };
-    for (int i = 0; i < bench->count; i++) {
-        const cse_kernel_times *row = &bench->rows[i];
+    for (int i = 0; i < count; i++) {
+        const cse_kernel_time *t = &times[i];
+        const int64_t typical_ns = t->calls * t->median_ns;
+        const int64_t ns = typical_ns < t->total_ns ? typical_ns : t->total_ns;
+        if (found->calls[t->kernel] == 0 || ns < found->ns[t->kernel])
+            found->ns[t->kernel] = ns;
+        found->calls[t->kernel] = t->calls;
+    }
+}
+
+static void find_rates(const cse_graph *graph, const group_times *found, cse_machine_rates *rates)
+{
+    double amounts[CSE_RATE_COUNT] = { 0 }, seconds[CSE_RATE_COUNT] = { 0 };
+    for (int g = 0; g < graph->group_count; g++) {
+        const cse_group *group = &graph->groups[g];
+        const bool update = group->part == CSE_PART_UPDATE; /* in as many calls as it has chunks */
         cse_group_work work;
         double amount;
-        cse_group_work_of(graph, &graph->groups[row->kernel], &work);
+        cse_group_work_of(graph, group, &work);
         cse_rate rate = cse_rate_of(&work, &amount);
-        double runs = (double)row->calls;
-        if (row->part != CSE_PART_REPLICA) {
-            rate = row->part == CSE_PART_UPDATE ? CSE_RATE_UPDATE : CSE_RATE_SERIAL;
-            runs = row->part == CSE_PART_UPDATE ? row->alike : runs;
-            amount = (double)row->bytes;
+        if (found->calls[g] == 0)
+            continue;
+        if (group->part != CSE_PART_REPLICA) {
+            rate = update ? CSE_RATE_UPDATE : CSE_RATE_SERIAL;
+            amount = (double)work.bytes;
         }
-        sums[rate].amount += runs * amount;
-        sums[rate].seconds += 1e-9 * (double)row->ns;
+        amounts[rate] += amount * (update ? 1 : (double)found->calls[g]);
+        seconds[rate] += 1e-9 * (double)found->ns[g];
     }
     for (cse_rate rate = 0; rate < CSE_RATE_COUNT; rate++)
-        if (sums[rate].seconds > 0)
-            rates->of_core[rate] = sums[rate].amount / sums[rate].seconds;
+        if (seconds[rate] > 0)
+            rates->of_core[rate] = amounts[rate] / seconds[rate];
+}
+
+static cse_status measure_kernels(cse_step_runner *runner, int64_t steps, cse_machine_rates *rates)
+{
+    const cse_graph *graph = cse_step_runner_graph_view(runner);
+    const size_t groups = (size_t)graph->group_count + 1;
+    cse_kernel_time *times = cse_calloc(groups, sizeof *times);
+    int64_t *numbers = cse_calloc(2 * groups, sizeof *numbers);
+    group_times found = { numbers, numbers + groups };
+    cse_status status = CSE_OK;
+    for (int64_t s = 0; s < steps && status == CSE_OK; s++) {
+        cse_step_time taken;
+        int count = 0;
+        status = cse_step_runner_run_timed(runner, &taken, times, &count);
+        if (status == CSE_OK)
+            keep_least(times, count, &found);
+    }
+    find_rates(graph, &found, rates);
+    free(numbers);
+    free(times);
+    return status;
 }
 
 /* Standard deviation over median of values, from their median deviation, which outliers do not
@@ -149,9 +184,7 @@ static cse_status measure_job(const cse_job_settings *job, int64_t steps, cse_ma
     if (status == CSE_OK)
         status = measure_steps(bench.runner, steps, values, rates);
     if (status == CSE_OK)
-        status = cse_kernel_bench_new(bench.runner, steps, &bench.kernels);
-    if (status == CSE_OK)
-        measure_kernels(bench.kernels, cse_step_runner_graph_view(bench.runner), rates);
+        status = measure_kernels(bench.runner, steps, rates);
     cse_step_bench_close(&bench);
     free(values);
     return status;

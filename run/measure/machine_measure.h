@@ -5,7 +5,7 @@
 #include "run/job/job_settings.h"
 #include "run/measure/machine_rates.h"
 
-/* Compiles and runs `steps` steps three times over. Rates of kinds of work that the step has not
+/* Compiles and runs `steps` steps twice over. Rates of kinds of work that the step has not
  * stay 0. Binds the process to one core. */
 cse_status cse_machine_measure(const cse_job_settings *job, int64_t steps,
                                cse_machine_rates *rates);

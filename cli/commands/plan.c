@@ -1,7 +1,8 @@
 /* `csengine plan`: what training would take on several hosts, from a profile of this one
  * (run/measure/host_model.h). The model, not the command, holds what the numbers mean. With
  * --memory: what a run on this host takes, from its plan (cli/runs/planned_memory.h); with
- * --streaming, also what it reads and writes (run/measure/streamed_plan.h). */
+ * --streaming, also what it reads and writes (run/measure/streamed_plan.h). With --machine: the step
+ * on many cores (cli/runs/planned_cores.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "cli/arguments/option_values.h"
 #include "cli/runs/job.h"
+#include "cli/runs/planned_cores.h"
 #include "cli/runs/planned_memory.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
@@ -139,27 +141,67 @@ static void print_table(const planning *p, const cse_host_plan *plans)
                "set checkpoint.steps\n");
 }
 
-/* ---- memory ---- */
+/* ---- other questions than that of several hosts ---- */
 
-/* What asks for the plan of hosts would have no effect beside these. */
-static cse_status check_options(const cse_command_line *line)
+/* What each of them leaves without effect. */
+static const struct question {
+    const char *name, *what;
+    const char *without[10];
+    const char *accepted; /* beside those of the job, --set and --json */
+} questions[] = {
+    { "streaming",
+      "plans one host",
+      { "measure_machine", "placement", "machine", "hosts", "link", "replicas", "mtbf", "lease" },
+      "--memory, --steps, --disk_rate, " },
+    { "memory",
+      "plans one host and measures nothing",
+      { "measure_machine", "placement", "machine", "hosts", "link", "replicas", "mtbf", "lease",
+        "steps" },
+      "" },
+    { "measure_machine",
+      "measures this machine",
+      { "placement", "machine", "hosts", "link", "replicas", "mtbf", "lease" },
+      "--steps, " },
+    { "placement",
+      "plans one host and measures nothing",
+      { "hosts", "link", "mtbf", "lease", "steps" },
+      "--machine, --replicas, " },
+    { "machine",
+      "plans one host and measures nothing",
+      { "hosts", "link", "mtbf", "lease", "steps" },
+      "--placement, --replicas, " },
+};
+enum { QUESTIONS = sizeof questions / sizeof questions[0] };
+
+static bool is_given(const cse_command_line *line, const char *name)
 {
-    static const char *const of_hosts[] = { "hosts", "link",    "replicas",     "mtbf",
-                                            "lease", "profile", "save_profile", NULL };
-    const bool streaming = cse_option_is_on(line, "streaming");
-    for (const char *const *name = of_hosts; *name != NULL; name++)
-        if (cse_option_value(line, *name) != NULL)
-            return cse_fail(CSE_USAGE,
-                            "plan: --%s has no effect with --%s, which plans one host; accepted "
-                            "beside it: --model_dir, --compile_dir, --weight_grad_reduce, --set "
-                            "and --json, with --streaming --steps and --disk_rate, too",
-                            *name, streaming ? "streaming" : "memory");
-    for (int i = 0; i < 2 && !streaming; i++) {
-        const char *name = i == 0 ? "steps" : "disk_rate";
-        if (cse_option_value(line, name) != NULL)
-            return cse_fail(CSE_USAGE,
-                            "plan: --%s has no effect with --memory, which measures nothing", name);
-    }
+    return cse_option_value(line, name) != NULL || cse_option_is_on(line, name);
+}
+
+static cse_status refuse(const struct question *q, const char *name)
+{
+    return cse_fail(CSE_USAGE,
+                    "plan: --%s has no effect with --%s, which %s; accepted beside it: "
+                    "%s--model_dir, --compile_dir, --weight_grad_reduce, --set and --json",
+                    name, q->name, q->what, q->accepted);
+}
+
+/* The first of them that is asked; NULL: that of several hosts. */
+static cse_status find_question(const cse_command_line *line, const struct question **found)
+{
+    static const char *const of_profile[] = { "profile", "save_profile" };
+    *found = NULL;
+    for (int i = 0; i < QUESTIONS && *found == NULL; i++)
+        if (is_given(line, questions[i].name))
+            *found = &questions[i];
+    for (int i = 0; *found != NULL && i < 10 && (*found)->without[i] != NULL; i++)
+        if (is_given(line, (*found)->without[i]))
+            return refuse(*found, (*found)->without[i]);
+    for (int i = 0; *found != NULL && i < 2; i++)
+        if (is_given(line, of_profile[i]))
+            return refuse(*found, of_profile[i]);
+    if (*found != &questions[0] && cse_option_value(line, "disk_rate") != NULL)
+        return cse_fail(CSE_USAGE, "plan: --disk_rate has no effect without --streaming");
     return CSE_OK;
 }
 
@@ -223,14 +265,12 @@ static cse_status plan_memory(const cse_command_line *line, const cse_prepared_j
 static cse_status make_plan(const cse_command_line *line, cse_prepared_job *job)
 {
     planning p = { .question = { .link_bits_per_s = 0 } };
-    const bool memory = cse_option_is_on(line, "memory") || cse_option_is_on(line, "streaming");
-    if (memory)
-        CSE_TRY(check_options(line));
-    else if (cse_option_value(line, "disk_rate") != NULL)
-        return cse_fail(CSE_USAGE, "plan: --disk_rate has no effect without --streaming");
+    const struct question *asked;
+    CSE_TRY(find_question(line, &asked));
     CSE_TRY(cse_job_prepare(line, CSE_JOB_TRAIN, job));
-    if (memory)
-        return plan_memory(line, job);
+    if (asked != NULL)
+        return asked <= &questions[1] ? plan_memory(line, job)
+                                      : cse_planned_cores_run(line, &job->settings);
     p.question.options.replicas =
         job->settings.session.num_csx > 0 ? job->settings.session.num_csx : 1;
     CSE_TRY(read_options(line, &p));
@@ -267,10 +307,19 @@ static const cse_option options[] = {
     { "disk_rate", "RATES", NULL,
       "with --streaming: bytes a second of the disk, as 2GiB, or 7GiB,5GiB for reading and "
       "writing; default: measured in states.directory" },
+    { "machine", "FILE", NULL,
+      "the step on the machine of the file, with many replicas: time, its parts, and scaling; "
+      "compiles, and measures nothing" },
+    { "measure_machine", "FILE", NULL,
+      "writes the rates of this machine, in steps of this configuration, as --machine takes them" },
+    { "placement", NULL, NULL,
+      "tells which processor each replica and weight server gets, here or on that machine" },
     { "hosts", "LIST", NULL, "numbers of hosts, as in 1..256 or 1,2,4,8; default 1..8" },
     { "link", "RATE", NULL,
       "bits a second of each host's link, in each direction, as in 100M or 10G; default 10G" },
-    { "replicas", "N", NULL, "replicas on each host; default: num_csx" },
+    { "replicas", "N", NULL,
+      "replicas on each host, default num_csx; beside --machine a list of them, as in 1..8 or "
+      "1,2,64, default powers of two and all cores" },
     { "mtbf", "HOURS", NULL, "mean time between failures of a host; default: they do not fail" },
     { "lease", "SECONDS", NULL, "how long a host is silent before it counts as lost; default 10" },
     { "steps", "N", NULL, "steps to measure; default 20, with --streaming 1" },
@@ -291,19 +340,22 @@ static const cse_command_note examples[] = {
     { "plan configs/gpt2_bytes.yaml --streaming --set states.keep_in=file --set "
       "states.directory=/scratch --set states.memory=64MiB",
       "bytes and time of a step with states in a file" },
+    { "plan configs/gpt2_bytes.yaml --machine two_sockets.json --replicas 1,16,64",
+      "the step on a machine of many cores" },
     { 0 },
 };
 
 const cse_command cse_command_plan = {
     .name = "plan",
     .group = CSE_GROUP_MEASURE,
-    .summary = "says what training would take: memory, or time on several hosts",
+    .summary = "says what training would take: memory, time on many cores or several hosts",
     .arguments = "CONFIG.yaml",
     .doc = "Measures some steps on one core of this host, and computes from them the time of a\n"
            "step, traffic, memory, goodput and cost for each number of hosts. What the model\n"
            "takes for granted is printed below the table. With --memory, in place of that, the\n"
            "most memory of each process of a run on this host, before anything runs; with\n"
-           "--streaming, what a run with states in a file reads and writes besides, and its time.",
+           "--streaming, what a run with states in a file reads and writes besides, and its time;\n"
+           "with --machine the step on a machine of many cores, from its rates.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -32,6 +32,7 @@ typedef struct cse_configuration {
     int num_csx;             /* replicas that share the global batch; 1 */
     int num_workers_per_csx; /* input workers for each replica; 1 */
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
+    const char *binding;     /* of those to processors: "auto" (default), "cores", "none" */
     /* What partial sums of gradients are rounded to in the reduction tree: "fp32" (default),
      * "bf16", "bf16sr" (stochastically rounded), "fp16", "cb16". */
     const char *weight_grad_reduce;
@@ -47,8 +48,7 @@ typedef struct cse_configuration {
     const char *precision, *precision_origin;
     /* Tensor statistics, section `numerics`: "{every: 100, tensors: [model.*]}"; NULL: none. */
     const char *numerics;
-    /* Activation recomputation as YAML, with the names of the configuration's section `recompute`:
-     * "{scopes: [model.layers.*]}"; NULL: CSE_RECOMPUTE blocks alone. */
+    /* Section `recompute`: "{scopes: [model.layers.*]}"; NULL: CSE_RECOMPUTE blocks alone. */
     const char *recompute;
     /* Likewise `adapters`, "{mine: {r: 8}}", and `states`, "{keep_in: file, ...}"; NULL: none. */
     const char *adapters, *states;

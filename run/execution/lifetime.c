@@ -69,6 +69,8 @@ static cse_status set_cluster(cse_session *session)
                         (long long)c->job_time_sec);
     const char *payload = c->weight_grad_reduce ? c->weight_grad_reduce : "fp32";
     cse_rounding reduced = { 0 };
+    cse_binding binding;
+    CSE_TRY(cse_binding_read(c->binding, &binding));
     if (!cse_rounding_from_name(payload, &reduced))
         return cse_fail(CSE_CONFIG,
                         "weight_grad_reduce is '%s'; accepted: " CSE_CHOICES_TEXT(CSE_ROUNDINGS),
@@ -77,6 +79,7 @@ static cse_status set_cluster(cse_session *session)
                                                      .num_workers_per_csx = c->num_workers_per_csx,
                                                      .max_wgt_servers = c->max_wgt_servers,
                                                      .weight_grad_reduce = reduced,
+                                                     .binding = binding,
                                                      .worker_executable = c->worker_executable };
     return CSE_OK;
 }

@@ -36,7 +36,7 @@ static cse_status read_timed(void *self, int64_t step, int64_t m, void *bytes)
     return status;
 }
 
-static cse_status compile(const cse_job_settings *settings, cse_job_result *result)
+cse_status cse_step_runner_compile(const cse_job_settings *settings, cse_job_result *result)
 {
     cse_job_settings compiled = *settings;
     compiled.mode = CSE_JOB_COMPILE;
@@ -111,7 +111,7 @@ static cse_status open_runner(const cse_job_settings *settings, int64_t most_ste
 {
     cse_job_result compiled = { 0 };
     *result = NULL;
-    CSE_TRY(compile(settings, &compiled));
+    CSE_TRY(cse_step_runner_compile(settings, &compiled));
     cse_step_runner *runner = cse_calloc(1, sizeof *runner);
     runner->streams = streams;
     cse_status status = open_step(runner, settings, compiled.artefact_directory, most_steps);

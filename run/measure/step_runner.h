@@ -9,6 +9,10 @@
 
 typedef struct cse_step_runner cse_step_runner;
 
+/* Compiles the job's training step alone, where its compile_dir has none yet: result->
+ * artefact_directory. */
+cse_status cse_step_runner_compile(const cse_job_settings *settings, cse_job_result *result);
+
 /* Compiles the job's training step and opens it for at most `most_steps` steps, from its initial
  * states. */
 cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_steps,

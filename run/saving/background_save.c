@@ -146,7 +146,7 @@ static cse_status start_writer(const cse_session *session, struct cse_background
                                                      .arguments = arguments,
                                                      .environment = environment,
                                                      .inherited_descriptor = number,
-                                                     .core = -1 },
+                                                     .processor = -1 },
                               &s->writer);
 }
 

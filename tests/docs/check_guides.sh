@@ -118,8 +118,8 @@ failures=0
 guides="docs/tutorial.md docs/your_data.md docs/own_files.md docs/data.md docs/models.md
     docs/modelzoo.md docs/inference.md docs/your_model.md docs/your_plugins.md docs/your_program.md
     docs/which_precision.md docs/callbacks.md docs/sweeps.md docs/time_travel.md
-    docs/sparsity.md docs/pytorch.md docs/planning.md docs/hosts.md docs/several_hosts.md
-    docs/cerebras_api.md docs/operations.md docs/troubleshooting.md README.md"
+    docs/sparsity.md docs/pytorch.md docs/planning.md docs/many_cores.md docs/hosts.md
+    docs/several_hosts.md docs/cerebras_api.md docs/operations.md docs/troubleshooting.md README.md"
 for page in ${GUIDES:-$guides}; do
     name=$(basename "$page" .md)
     folder=$work/$name

@@ -177,6 +177,7 @@ static void add_groups(fake_step *step)
             step->assigns[g][s] = node;
             step->states[2 * g + s].offset_bytes =
                 field(&step->graph.space_bytes[CSE_SPACE_STATE], sizes[g]);
+            node->offset_bytes = step->states[2 * g + s].offset_bytes;
         }
         step->groups[g] = (cse_group){ .kind = CSE_GROUP_LOOP,
                                        .part = CSE_PART_UPDATE,

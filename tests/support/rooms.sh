@@ -6,7 +6,8 @@
 traced='base base/types graph graph/trace'
 plan="$traced graph/ops graph/passes graph/precision code/kernels code/codegen code/execute"
 nn='nn nn/optimizers nn/schedules nn/metrics nn/modules nn/models nn/objectives'
-links='workers/arena workers/messages workers/transports workers/links workers/hosts'
+links='workers/placement workers/arena workers/messages workers/transports'
+links="$links workers/links workers/hosts"
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
 job="base/config formats/checkpoint formats/weights dataloader store $control workers/group"
@@ -38,6 +39,7 @@ nn/objectives: $traced graph/ops nn nn/modules base/config
 dataloader: base base/types base/config formats/checkpoint formats/weights
 store: base base/types
 workers/links: base
+workers/placement: base base/types
 workers/hosts: base workers/links
 workers/carrier: base workers/links
 mpi: base workers/carrier workers/links

@@ -58,7 +58,7 @@ static cse_status start_shell(const char *script, int inherited, cse_worker_proc
                                                   .arguments = arguments,
                                                   .environment = environment,
                                                   .inherited_descriptor = inherited,
-                                                  .core = -1 },
+                                                  .processor = -1 },
                            process);
 }
 
@@ -99,7 +99,7 @@ START_TEST(a_missing_program_is_a_clear_error)
     ck_assert_int_eq(launcher->start(&(cse_launch_options){ .executable = "/nowhere/csengine",
                                                             .arguments = arguments,
                                                             .inherited_descriptor = -1,
-                                                            .core = -1 },
+                                                            .processor = -1 },
                                      &process),
                      CSE_UNAVAILABLE);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/csengine"));
@@ -182,23 +182,6 @@ START_TEST(the_executable_is_found_or_named)
     setenv("CSENGINE_EXECUTABLE", "/nowhere/csengine", 1);
     ck_assert_int_eq(cse_worker_executable(NULL, path, sizeof path), CSE_UNAVAILABLE);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/csengine (CSENGINE_EXECUTABLE)"));
-}
-END_TEST
-
-START_TEST(cores_are_allowed_ones_and_different)
-{
-    cpu_set_t allowed;
-    ck_assert_int_eq(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-    int count = CPU_COUNT(&allowed), cores[CPU_SETSIZE + 1];
-    cse_choose_cores(count, cores);
-    for (int i = 0; i < count; i++) {
-        ck_assert(CPU_ISSET(cores[i], &allowed));
-        for (int j = 0; j < i; j++)
-            ck_assert_int_ne(cores[i], cores[j]);
-    }
-    cse_choose_cores(count + 1, cores); /* more replicas than processors: nobody is bound */
-    for (int i = 0; i <= count; i++)
-        ck_assert_int_eq(cores[i], -1);
 }
 END_TEST
 
@@ -407,7 +390,6 @@ int main(void)
     tcase_add_test(processes, destroy_kills_what_still_runs);
     tcase_add_test(processes, workers_die_with_the_coordinator);
     tcase_add_test(processes, the_executable_is_found_or_named);
-    tcase_add_test(processes, cores_are_allowed_ones_and_different);
     tcase_add_test(processes, run_directories_are_private_and_removed);
     tcase_add_test(processes, an_abandoned_run_directory_is_swept);
     tcase_add_test(processes, without_a_runtime_directory_tmp_serves);

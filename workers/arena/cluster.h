@@ -20,7 +20,7 @@
 /* A process's view of the arena. */
 typedef struct cse_cluster cse_cluster;
 
-enum { CSE_MAX_SLOTS = 250, CSE_FAILURE_TEXT_BYTES = 1024 };
+enum { CSE_MAX_SLOTS = 1024, CSE_FAILURE_TEXT_BYTES = 1024 };
 
 /* What the arena's sizes and contents follow from. */
 typedef struct cse_cluster_layout {
@@ -48,6 +48,7 @@ typedef struct cse_cluster_layout {
     int host, host_count;
     cse_host_set lost_hosts, data_hosts;
     const cse_host_cut *cut;
+    const struct cse_arena_nodes *nodes; /* see arena_nodes.h; NULL: of no matter */
 } cse_cluster_layout;
 
 #endif

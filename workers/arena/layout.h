@@ -58,6 +58,8 @@
 enum {
     CSE_ARENA_VERSION = 15,
     CSE_ARENA_HEAD_BYTES = 4096,
+    /* Processors fetch lines in pairs: words that all processes read and some write have one. */
+    CSE_HOT_BYTES = 128,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 128,
     CSE_MOST_CHUNKS = 1024,
@@ -83,11 +85,13 @@ typedef struct cse_kernel_runs {
 } cse_kernel_runs;
 
 typedef struct cse_slot {
-    _Alignas(64) _Atomic uint64_t who; /* pid : 32 (0: vacant), unused : 24, incarnation : 8 */
+    _Alignas(128) _Atomic uint64_t who; /* pid : 32 (0: vacant), unused : 24, incarnation : 8 */
     _Atomic int32_t roles;
     _Atomic int64_t number; /* of its process outside of its name space; 0: not known */
-    _Alignas(64) _Atomic uint32_t sleeping; /* mask of cse_doorbell_event, 0: awake */
-    _Atomic int64_t input_wait_ns;
+    /* A mask of cse_doorbell_event, 0: awake. Who rings the doorbell reads that of each slot: alone
+     * on its line, it stays in the readers' caches while the process counts its times. */
+    _Alignas(128) _Atomic uint32_t sleeping;
+    _Alignas(128) _Atomic int64_t input_wait_ns;
     /* Time without work: idle while input is missing, blocked while output is not taken. */
     _Atomic int64_t idle_ns, blocked_ns;
     _Atomic int64_t computed, compute_ns; /* microbatches, and how long they took */
@@ -104,16 +108,16 @@ typedef struct cse_slot {
 } cse_slot;
 
 typedef struct cse_control {
-    _Alignas(64) _Atomic int32_t plan; /* replicas for the next step */
+    _Alignas(128) _Atomic int32_t plan; /* replicas for the next step */
     _Atomic int32_t stopping;
-    _Atomic int64_t sampled;                /* step + 1 of the sampled step; 0: none */
-    _Atomic int64_t closed;                 /* steps whose records' places are free again */
-    _Atomic int64_t released;               /* steps that may change states */
-    _Alignas(64) _Atomic uint32_t sleeping; /* the coordinator's own */
-    _Atomic uint32_t urgent;                /* set by workers to wake it; a hint */
+    _Atomic int64_t sampled;                 /* step + 1 of the sampled step; 0: none */
+    _Atomic int64_t closed;                  /* steps whose records' places are free again */
+    _Atomic int64_t released;                /* steps that may change states */
+    _Alignas(128) _Atomic uint32_t sleeping; /* the coordinator's own */
+    _Atomic uint32_t urgent;                 /* set by workers to wake it; a hint */
     /* Of the step in flight, for reports, written by workers: when its COMPUTE ended; step + 1 of
      * the step whose NORM has to wait for the coordinator, and since when. */
-    _Alignas(64) _Atomic int64_t computed_ns;
+    _Alignas(128) _Atomic int64_t computed_ns;
     _Atomic int64_t held_sequence, held_from_ns;
     _Atomic int64_t running_ns; /* steps are taken since then: waits before it are not counted */
 } cse_control;
@@ -137,7 +141,7 @@ typedef struct cse_arena_host {
 
 /* How much of a node's partial sum is final while it is computed: see final_elements.h. */
 typedef struct cse_node_elements {
-    _Atomic uint64_t claim; /* the word of the node for which `count` was told */
+    _Alignas(64) _Atomic uint64_t claim; /* the word of the node for which `count` was told */
     _Atomic int64_t count;
 } cse_node_elements;
 

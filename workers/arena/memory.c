@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/pages.h"
 #include "workers/arena/arena_file.h"
+#include "workers/arena/arena_nodes.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/node_plan.h"
 #include "workers/arena/shards.h"
@@ -79,6 +81,9 @@ static cse_status map(cse_cluster *cluster, const cse_arena_head *head)
     cluster->head = (const cse_arena_head *)base;
     /* A core dump of the arena would delay the end of a crashed worker. */
     madvise(base, (size_t)bytes, MADV_DONTDUMP);
+    /* All before the sparse part is touched. Refused where the host gives shared memory none. */
+    if (head->resident_bytes == 0)
+        cse_pages_expect_use(base, (size_t)head->sparse_offset);
     /* What a fault reads around its page would be in memory beyond what residency.h counts. */
     if (head->resident_bytes > 0)
         madvise(base, (size_t)bytes, MADV_RANDOM);
@@ -176,6 +181,18 @@ static void place_constants(const cse_cluster_layout *layout, const cse_arena_he
         memcpy(cluster->base + head->data_offset, layout->data_identity, (size_t)head->data_bytes);
 }
 
+/* Before any page is there: pages do not move. */
+static void place_on_nodes(const cse_cluster_layout *layout, const cse_arena_head *head,
+                           int descriptor)
+{
+    cse_node_ranges ranges;
+    if (layout->nodes == NULL)
+        return;
+    cse_arena_node_ranges(layout, head, layout->nodes, &ranges);
+    cse_arena_nodes_set(descriptor, head->total_bytes, &ranges);
+    free(ranges.items);
+}
+
 static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
                          const cse_segment *segments, cse_cluster *cluster)
 {
@@ -183,6 +200,7 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     CSE_TRY(layout->directory != NULL
                 ? create_in_file(layout->directory, head->total_bytes, cluster)
                 : create_in_memory(head->total_bytes, cluster));
+    place_on_nodes(layout, head, cluster->descriptor);
     CSE_TRY(reserve(cluster, 0, head->sparse_offset));
     CSE_TRY(map(cluster, head));
     place_constants(layout, head, segments, cluster);

@@ -5,7 +5,7 @@
  * instant a process is killed, each word is either untouched, claimed by it (the coordinator then
  * frees it) or done.
  *
- *     sequence : 40 | state : 8 | owner slot : 8 | incarnation : 8
+ *     sequence : 40 | state : 4 | owner slot : 12 | incarnation : 8
  *
  * The sequence number is step + 1 for the words of a step, position in the input stream + 1 for the
  * words of the input ring; 0 is "never used". A word can be claimed for n when its state is
@@ -16,7 +16,7 @@
  *
  * The step word says which step and stage the cluster is in:
  *
- *     step : 40 | stage : 8 | replicas that share the step : 8 | flags : 8
+ *     step : 40 | stage : 4 | replicas that share the step : 12 | flags : 8
  */
 #ifndef CSE_WORKERS_ARENA_WORD_H
 #define CSE_WORKERS_ARENA_WORD_H
@@ -37,12 +37,12 @@ typedef enum cse_word_state {
     CSE_WORD_CLAIMED = 2, /* only the owner accesses the payload */
 } cse_word_state;
 
-enum { CSE_OWNER_NONE = 255, CSE_OWNER_COORDINATOR = 254 };
+enum { CSE_OWNER_NONE = 0xfff, CSE_OWNER_COORDINATOR = 0xffe };
 
 static inline uint64_t cse_word_make(int64_t sequence, cse_word_state state, int owner,
                                      int incarnation)
 {
-    return (uint64_t)sequence << 24 | (uint64_t)state << 16 | (uint64_t)(owner & 0xff) << 8 |
+    return (uint64_t)sequence << 24 | (uint64_t)state << 20 | (uint64_t)(owner & 0xfff) << 8 |
            (uint64_t)(incarnation & 0xff);
 }
 
@@ -58,17 +58,17 @@ static inline int64_t cse_word_sequence(uint64_t word)
 
 static inline cse_word_state cse_word_state_of(uint64_t word)
 {
-    return (cse_word_state)(word >> 16 & 0xff);
+    return (cse_word_state)(word >> 20 & 0xf);
 }
 
 static inline int cse_word_owner(uint64_t word)
 {
-    return (int)(word >> 8 & 0xff);
+    return (int)(word >> 8 & 0xfff);
 }
 
 static inline bool cse_word_is(uint64_t word, cse_word_state state, int64_t sequence)
 {
-    return word >> 16 == ((uint64_t)sequence << 8 | (uint64_t)state);
+    return word >> 20 == ((uint64_t)sequence << 4 | (uint64_t)state);
 }
 
 static inline bool cse_word_takeable(uint64_t word, int64_t sequence)
@@ -122,8 +122,8 @@ enum { CSE_STEP_SINGLE_PARTIAL_SUM = 1 };
 
 static inline uint64_t cse_step_make(int64_t step, cse_stage stage, int replicas, int flags)
 {
-    assert(step >= 0 && replicas >= 1 && replicas <= 255);
-    return (uint64_t)step << 24 | (uint64_t)stage << 16 | (uint64_t)replicas << 8 | (uint64_t)flags;
+    assert(step >= 0 && replicas >= 1 && replicas <= 0xfff);
+    return (uint64_t)step << 24 | (uint64_t)stage << 20 | (uint64_t)replicas << 8 | (uint64_t)flags;
 }
 
 static inline int64_t cse_step_number(uint64_t word)
@@ -133,12 +133,12 @@ static inline int64_t cse_step_number(uint64_t word)
 
 static inline cse_stage cse_step_stage(uint64_t word)
 {
-    return (cse_stage)(word >> 16 & 0xff);
+    return (cse_stage)(word >> 20 & 0xf);
 }
 
 static inline int cse_step_replicas(uint64_t word)
 {
-    return (int)(word >> 8 & 0xff);
+    return (int)(word >> 8 & 0xfff);
 }
 
 static inline int cse_step_flags(uint64_t word)

@@ -29,6 +29,7 @@
 #include "workers/control/coordinator.h"
 #include "workers/control/execution_arena.h"
 #include "workers/control/execution_limits.h"
+#include "workers/control/execution_places.h"
 #include "workers/control/process.h"
 #include "workers/control/step_sampler.h"
 #include "workers/control/topology.h"
@@ -58,7 +59,7 @@ enum {
 typedef struct attached {
     cse_worker_process *process; /* NULL when vacant */
     int incarnation;
-    int core;
+    int processor;
 } attached;
 
 struct cse_running {
@@ -72,6 +73,7 @@ struct cse_running {
     cse_text confinement; /* of this process, for the workers; empty without one */
     char control[ENDPOINT_BYTES], liveness_endpoint[ENDPOINT_BYTES];
     cse_text mover_place; /* for the mover alone, since it holds a key */
+    cse_execution_places places;
     cse_cluster *cluster;
     cse_socket *socket;
     cse_liveness *liveness;
@@ -121,7 +123,7 @@ static cse_status io_start(void *self, int slot, int incarnation)
                                                       .arguments = arguments,
                                                       .environment = environment,
                                                       .inherited_descriptor = descriptor,
-                                                      .core = a->core },
+                                                      .processor = a->processor },
                                &a->process));
     a->incarnation = incarnation;
     cse_cluster_attach(r->cluster, slot, r->launcher->number(a->process));
@@ -423,7 +425,9 @@ static cse_status open_cluster(run *r)
 {
     const cse_execution *e = r->execution;
     const cse_run_callbacks *k = &e->callbacks;
-    CSE_TRY(cse_execution_arena(e, &r->cluster));
+    CSE_TRY(cse_execution_places_find(e, &r->places));
+    CSE_TRY(cse_execution_arena(e, r->places.several_nodes ? &r->places.arena_nodes : NULL,
+                                &r->cluster));
     if (k->fill_states != NULL)
         CSE_TRY(k->fill_states(k->self, cse_cluster_initial_states(r->cluster)));
     const unsigned char *chain = k->begun_chain != NULL ? k->begun_chain(k->self) : NULL;
@@ -436,10 +440,8 @@ static cse_status open_cluster(run *r)
     r->replica_count = replicas;
     r->attached = cse_calloc((size_t)r->slot_count, sizeof *r->attached);
     r->polls = cse_calloc((size_t)r->slot_count + 1, sizeof *r->polls);
-    int cores[CSE_MAX_SLOTS];
-    cse_choose_cores(replicas, cores);
     for (int s = 0; s < r->slot_count; s++)
-        r->attached[s].core = s < replicas ? cores[s] : -1;
+        r->attached[s].processor = cse_execution_processor(&r->places, s);
     return CSE_OK;
 }
 
@@ -553,6 +555,7 @@ static void close_run(run *r)
         memset(r->mover_place.data, 0, r->mover_place.size);
     cse_text_clear(&r->mover_place);
     cse_cluster_destroy(&r->cluster);
+    cse_execution_places_clear(&r->places);
     free(r->attached);
     free(r->polls);
     cse_text_clear(&r->received);

@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/arena_budget.h"
+#include "workers/arena/arena_nodes.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/memory.h"
@@ -16,7 +17,7 @@ enum {
     RECORD_HEAD_BYTES = 128,   /* more than a record takes beside its values */
 };
 
-static int replica_count(const cse_execution *e)
+int cse_execution_replicas(const cse_execution *e)
 {
     const int most = e->graph->microbatch_count;
     return e->cluster.num_csx < most ? e->cluster.num_csx : most;
@@ -53,7 +54,7 @@ static bool lacks_data(const cse_execution *e)
 
 cse_cluster_layout cse_execution_layout(const cse_execution *e)
 {
-    const int replicas = replica_count(e);
+    const int replicas = cse_execution_replicas(e);
     const cse_host_set none = { { 0 } };
     return (cse_cluster_layout){ .graph = e->graph,
                                  .artefact_digest = e->artefact_digest,
@@ -114,7 +115,8 @@ static cse_status check_resident(const cse_cluster_layout *layout)
                     most != NULL ? most->nodes[most->node_count - 1]->scope : "");
 }
 
-cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)
+cse_status cse_execution_arena(const cse_execution *e, const cse_arena_nodes *nodes,
+                               cse_cluster **cluster)
 {
     const cse_cluster_options *o = &e->cluster;
     *cluster = e->inherited;
@@ -126,7 +128,8 @@ cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)
             "num_csx %d: the global batch has %d microbatches, more replicas would have none",
             o->num_csx, e->graph->microbatch_count);
     CSE_TRY(cse_execution_check_counts(o));
-    const cse_cluster_layout layout = cse_execution_layout(e);
+    cse_cluster_layout layout = cse_execution_layout(e);
+    layout.nodes = nodes;
     CSE_TRY(check_resident(&layout));
     return cse_cluster_create(&layout, cluster);
 }

@@ -7,7 +7,9 @@
 
 /* execution->inherited, or a new arena without states. CSE_CONFIG for numbers of processes out of
  * range. */
-cse_status cse_execution_arena(const cse_execution *execution, cse_cluster **cluster);
+struct cse_arena_nodes; /* where its parts are to lie; NULL: where this process runs */
+cse_status cse_execution_arena(const cse_execution *execution, const struct cse_arena_nodes *nodes,
+                               cse_cluster **cluster);
 
 /* The arena of `descriptor` (which is taken), whose coordinator has died in this execution, for
  * `inherited`. first_step is the first whose record is handed out again (inherit.h).
@@ -18,6 +20,8 @@ cse_status cse_execution_inherit(const cse_execution *execution, int descriptor,
  * CSE_UNAVAILABLE when it does not fit them. */
 cse_status cse_execution_extend(const cse_execution *execution, cse_cluster *cluster);
 
+/* Replicas that it has: at most one for each microbatch. */
+int cse_execution_replicas(const cse_execution *execution);
 /* What a new arena's sizes follow from. */
 cse_cluster_layout cse_execution_layout(const cse_execution *execution);
 /* CSE_CONFIG where a number of processes is below the least or above any. */

@@ -3,6 +3,7 @@
 #define CSE_WORKERS_CONTROL_EXECUTION_OPTIONS_H
 
 #include "dataloader/input.h"
+#include "engine/base/types/binding.h"
 #include "engine/base/types/rounding.h"
 #include "engine/graph/graph.h"
 #include "workers/arena/cluster.h"
@@ -17,6 +18,7 @@ typedef struct cse_cluster_options {
     cse_rounding weight_grad_reduce;  /* format of partial sums; see reduce.h */
     const char *launcher, *transport; /* names in their registries; NULL: the defaults */
     const char *worker_executable;    /* NULL: found beside this process, or as installed */
+    cse_binding binding;              /* of replicas and weight servers to processors */
     int restarts;                     /* coordinator_io.h; 0: the default */
     const char *library;              /* shared object with the model's plugins, or NULL */
     /* An existing directory for the file of states, of which at most so many bytes are in memory;

@@ -18,7 +18,7 @@ typedef struct cse_launch_options {
     char *const *arguments;         /* argv, NULL-terminated */
     const char *const *environment; /* "NAME=value", added to the inherited one; NULL-terminated */
     int inherited_descriptor;       /* open in the child under the same number; -1: none */
-    int core;                       /* logical processor to bind to if possible; -1: none */
+    int processor;                  /* to bind to if possible; -1: none */
 } cse_launch_options;
 
 /* How a process ended. */

@@ -52,10 +52,10 @@ static void become(const cse_launch_options *options, char **environment, char *
     for (int n = 1; n < NSIG; n++)
         sigaction(n, &plain, NULL); /* fails for SIGKILL and SIGSTOP, which need no reset */
     cse_run_signals_ignore();       /* the coordinator answers */
-    if (options->core >= 0 && options->core < CPU_SETSIZE) {
+    if (options->processor >= 0 && options->processor < CPU_SETSIZE) {
         cpu_set_t set;
         CPU_ZERO(&set);
-        CPU_SET(options->core, &set);
+        CPU_SET(options->processor, &set);
         sched_setaffinity(0, sizeof set, &set);
     }
     /* Libraries open descriptors without close-on-exec; the child must not inherit them. */

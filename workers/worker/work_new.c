@@ -4,6 +4,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/float_mode.h"
+#include "engine/base/pages.h"
 #include "workers/arena/final_elements.h"
 #include "workers/arena/private_memory.h"
 #include "workers/arena/sums.h"
@@ -48,6 +49,7 @@ static cse_status prepare_compute(cse_work *work)
     CSE_TRY(check_graph(work->cluster, work->graph));
     work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
     work->workspace = private_memory(work->workspace_bytes);
+    cse_pages_expect_use(work->workspace, work->workspace_bytes);
     work->sums_memory_bytes = (size_t)cse_private_sums_bytes(head);
     work->sums_memory = private_memory(work->sums_memory_bytes);
     if (head->resident_bytes > 0 && work->slot < head->replicas)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/config/settings.h"
+#include "engine/base/types/binding.h"
 
 #define CLUSTER "init.backend.cluster_config."
 #define BACKEND "init.backend."
@@ -113,6 +114,11 @@ static const cse_setting cluster_config_table[] = {
       NULL },
     { "max_wgt_servers", CSE_SETTING_INTEGER, "0", 0, 64, NULL,
       "weight servers; 0: the replicas reduce and update by themselves", NULL },
+    { "binding", CSE_SETTING_CHOICE, "auto", 0, 0, CSE_CHOICES(CSE_BINDINGS),
+      "processors of replicas and weight servers: cores binds each to one of its own, as far as "
+      "there are enough; auto: where they take at least half of the processors; none: the system's "
+      "scheduler decides; the result does not depend on it",
+      NULL },
     { "hosts", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
       "hosts that share a step, this one among them, as names, name:port or n[1-4]; auto: those of "
       "the batch system's job; the result does not depend on them",

@@ -14,6 +14,7 @@
 typedef struct cse_streamed_plan {
     int64_t memory_bytes, least_bytes; /* states.memory, and the least that runs */
     int64_t file_bytes;                /* room that the run needs in states.directory */
+    bool by_layers;                    /* states.schedule, or what it chooses */
     double read_bytes, written_bytes;  /* a step, of all processes */
     cse_disk_rates disk;
     double arithmetic_s; /* of a step, if the disk took no time */

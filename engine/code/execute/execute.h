@@ -40,6 +40,7 @@ typedef struct cse_frame {
     cse_group_watch watch; /* generated code does not know it */
     /* Who shares the work of kernels; NULL: the caller runs alone. Not known to generated code. */
     cse_thread_team *team;
+    int first_group, end_group; /* REPLICA: those in between alone; 0, 0: all. Likewise */
 } cse_frame;
 
 /* The undo log of UPDATE keeps old values until the new ones are written. Before line g of a group
@@ -90,6 +91,12 @@ cse_status cse_executable_read_graph(const char *directory, const char *digest, 
 /* Interprets `graph` (borrowed) with reference kernels; needs every pass up to memory_plan. */
 cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
 void cse_executable_destroy(cse_executable **executable);
+
+static inline bool cse_frame_leaves_out(const cse_frame *frame, cse_part part, int group)
+{
+    return part == CSE_PART_REPLICA && frame->end_group > 0 &&
+           (group < frame->first_group || group >= frame->end_group);
+}
 
 static inline void cse_frame_announce_group(const cse_frame *frame, int group)
 {

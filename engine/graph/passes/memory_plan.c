@@ -384,24 +384,17 @@ cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
 
 /* ---- figures ---- */
 
-/* A stored value of the replica program and the groups between which it must be kept. */
-typedef struct lifetime {
-    int64_t offset, bytes;
-    int first, last;
-} lifetime;
-
 static int compare_lifetimes(const void *a, const void *b)
 {
-    const lifetime *x = a, *y = b;
+    const cse_workspace_value *x = a, *y = b;
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
     return (x->last > y->last) - (x->last < y->last);
 }
 
-/* All of them, by offset and last group; the caller frees them. */
-static lifetime *find_lifetimes(const cse_graph *graph, int *count)
+cse_workspace_value *cse_memory_plan_values(const cse_graph *graph, int *count)
 {
-    lifetime *all = cse_calloc((size_t)graph->node_count + 1, sizeof *all);
+    cse_workspace_value *all = cse_calloc((size_t)graph->node_count + 1, sizeof *all);
     int *last = cse_calloc((size_t)graph->next_id + 1, sizeof *last);
     cse_node **inputs = cse_calloc((size_t)graph->node_count + 1, sizeof *inputs);
     for (int g = 0; g < graph->group_count; g++) {
@@ -415,10 +408,11 @@ static lifetime *find_lifetimes(const cse_graph *graph, int *count)
         const cse_node *node = graph->nodes[n];
         if (node->space == CSE_SPACE_REPLICA)
             all[(*count)++] =
-                (lifetime){ .offset = node->offset_bytes,
-                            .bytes = cse_aligned_bytes(cse_node_bytes(node)),
-                            .first = node->group,
-                            .last = last[node->id] > node->group ? last[node->id] : node->group };
+                (cse_workspace_value){ .offset = node->offset_bytes,
+                                       .bytes = cse_aligned_bytes(cse_node_bytes(node)),
+                                       .first = node->group,
+                                       .last = last[node->id] > node->group ? last[node->id]
+                                                                            : node->group };
     }
     free(inputs);
     free(last);
@@ -428,7 +422,7 @@ static lifetime *find_lifetimes(const cse_graph *graph, int *count)
 
 /* Whether the value took over the storage of one that was read for the last time by the group that
  * makes it: it is not counted in that group. */
-static bool is_reuse(const lifetime *all, int count, const lifetime *value)
+static bool is_reuse(const cse_workspace_value *all, int count, const cse_workspace_value *value)
 {
     int low = 0, high = count;
     while (low < high) {
@@ -452,7 +446,7 @@ cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
     /* Bytes that are live in a group more than in the one before it. */
     int64_t *growth = cse_calloc((size_t)graph->group_count + 2, sizeof *growth), live = 0;
     int count;
-    lifetime *all = find_lifetimes(graph, &count);
+    cse_workspace_value *all = cse_memory_plan_values(graph, &count);
     for (int v = 0; v < count; v++) {
         int first = all[v].first + is_reuse(all, count, &all[v]);
         if (first > all[v].last)

@@ -13,4 +13,14 @@ typedef struct cse_memory_figures {
 
 cse_memory_figures cse_memory_plan_figures(const cse_graph *graph);
 
+/* A stored value of the replica program: its bytes in the workspace, and the groups between which
+ * they must be kept. */
+typedef struct cse_workspace_value {
+    int64_t offset, bytes;
+    int first, last;
+} cse_workspace_value;
+
+/* All of them, by offset and last group; the caller frees them. */
+cse_workspace_value *cse_memory_plan_values(const cse_graph *graph, int *count);
+
 #endif

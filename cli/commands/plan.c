@@ -231,7 +231,7 @@ static cse_status read_disk_rates(const cse_command_line *line, cse_disk_rates *
 static cse_status plan_streaming(const cse_command_line *line, const cse_job_settings *settings,
                                  cse_streamed_plan *streamed)
 {
-    static const int64_t range[] = { 1, 1000000 };
+    static const int64_t range[] = { 0, 1000000 };
     cse_disk_rates rates;
     int64_t steps = 1;
     CSE_TRY(cse_option_integer(line, "steps", range, &steps));
@@ -322,7 +322,8 @@ static const cse_option options[] = {
       "1,2,64, default powers of two and all cores" },
     { "mtbf", "HOURS", NULL, "mean time between failures of a host; default: they do not fail" },
     { "lease", "SECONDS", NULL, "how long a host is silent before it counts as lost; default 10" },
-    { "steps", "N", NULL, "steps to measure; default 20, with --streaming 1" },
+    { "steps", "N", NULL,
+      "steps to measure; default 20; with --streaming 1, and 0 counts bytes alone" },
     { "profile", "FILE", NULL, "takes the profile that --save_profile wrote; measures nothing" },
     { "save_profile", "FILE", NULL, "writes the profile of this host" },
     { "model_dir", "DIR", "model_dir", NULL },

@@ -90,6 +90,8 @@ static cse_status set_states_place(cse_session *session, const cse_settings *set
     CSE_TRY(cse_states_place_read(settings, &place));
     session->opened.cluster.states_directory = cse_arena_string(session->arena, place.directory);
     session->opened.cluster.states_memory_bytes = place.memory_bytes;
+    session->opened.cluster.states_by_layers = place.schedule == CSE_STATES_BY_LAYERS;
+    session->opened.cluster.states_by_layers_with_room = place.schedule == CSE_STATES_BY_ROOM;
     return CSE_OK;
 }
 
@@ -190,6 +192,7 @@ static cse_status complete_session(const cse_session_sections *sections)
     CSE_TRY(cse_adapter_read(session->arena, sections->adapters, &session->network.adapter));
     session->opened.recompute = cse_session_recompute_request(session->arena, sections->recompute);
     session->opened.memory_limit_bytes = sections->memory_limit_bytes;
+    session->opened.cluster.memory_limit_bytes = sections->memory_limit_bytes;
     return sections->numerics != NULL
                ? cse_numerics_new(sections->numerics, &session->opened.numerics)
                : CSE_OK;

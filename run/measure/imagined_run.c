@@ -37,7 +37,7 @@ static void run_part(cse_executable *executable, cse_frame *frame, cse_part part
     actor *own = (actor *)executable;
     const cse_graph *graph = executable->graph;
     for (int g = 0; g < graph->group_count; g++) {
-        if (graph->groups[g].part != part)
+        if (graph->groups[g].part != part || cse_frame_leaves_out(frame, part, g))
             continue;
         cse_frame_announce_group(frame, g);
         own->disk.now_s += own->rates->group_s != NULL ? own->rates->group_s[g] : 0;

@@ -94,7 +94,10 @@ static cse_execution execution_of(const cse_job_settings *settings, const cse_st
                      .max_wgt_servers = c->max_wgt_servers,
                      .weight_grad_reduce = payload,
                      .states_directory = place->directory,
-                     .states_memory_bytes = place->memory_bytes },
+                     .states_memory_bytes = place->memory_bytes,
+                     .states_by_layers = place->schedule == CSE_STATES_BY_LAYERS,
+                     .states_by_layers_with_room = place->schedule == CSE_STATES_BY_ROOM,
+                     .memory_limit_bytes = settings->memory_limit_bytes },
     };
 }
 
@@ -134,6 +137,7 @@ static cse_status find_sizes(const cse_cluster_layout *layout, cse_streamed_plan
     plan->memory_bytes = head.resident_bytes;
     plan->least_bytes = cse_arena_least_resident(layout->graph, &head, &group);
     plan->file_bytes = head.total_bytes;
+    plan->by_layers = head.by_layers != 0;
     if (plan->memory_bytes >= plan->least_bytes)
         return CSE_OK;
     return cse_fail(CSE_CONFIG,
@@ -153,7 +157,8 @@ static cse_status make(cse_step_runner *runner, const cse_job_settings *settings
     cse_cluster_layout layout = cse_execution_layout(&execution);
     CSE_TRY(find_sizes(&layout, plan));
     a.group_s = cse_calloc((size_t)a.graph->group_count + 1, sizeof *a.group_s);
-    cse_status status = measure_steps(runner, steps, &a);
+    plan->is_measured = steps > 0;
+    cse_status status = plan->is_measured ? measure_steps(runner, steps, &a) : CSE_OK;
     if (status == CSE_OK && plan->disk.read_bytes_per_s <= 0)
         status = cse_disk_rates_measure(place.directory, &plan->disk);
     if (status == CSE_OK)
@@ -187,13 +192,19 @@ cse_status cse_streamed_plan_make(const cse_job_settings *job, int64_t steps,
 
 json_t *cse_streamed_plan_json(const cse_streamed_plan *plan)
 {
-    return json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "memory_bytes",
-                     (json_int_t)plan->memory_bytes, "least_bytes", (json_int_t)plan->least_bytes,
-                     "file_bytes", (json_int_t)plan->file_bytes, "read_bytes", plan->read_bytes,
-                     "written_bytes", plan->written_bytes, "read_bytes_per_s",
-                     plan->disk.read_bytes_per_s, "write_bytes_per_s", plan->disk.write_bytes_per_s,
-                     "arithmetic_s", plan->arithmetic_s, "disk_s", plan->disk_s, "step_s",
-                     plan->step_s, "waited_s", plan->waited_s, "bound", plan->bound);
+    json_t *object = json_pack(
+        "{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "schedule",
+        plan->by_layers ? "layers" : "microbatches", "memory_bytes", (json_int_t)plan->memory_bytes,
+        "least_bytes", (json_int_t)plan->least_bytes, "file_bytes", (json_int_t)plan->file_bytes,
+        "read_bytes", plan->read_bytes, "written_bytes", plan->written_bytes, "read_bytes_per_s",
+        plan->disk.read_bytes_per_s, "write_bytes_per_s", plan->disk.write_bytes_per_s, "disk_s",
+        plan->disk_s);
+    json_t *times = json_pack("{s:f, s:f, s:f, s:s}", "arithmetic_s", plan->arithmetic_s, "step_s",
+                              plan->step_s, "waited_s", plan->waited_s, "bound", plan->bound);
+    if (plan->is_measured)
+        json_object_update(object, times);
+    json_decref(times);
+    return object;
 }
 
 void cse_streamed_plan_print(const cse_streamed_plan *plan)
@@ -201,9 +212,16 @@ void cse_streamed_plan_print(const cse_streamed_plan *plan)
     printf("states in a file of %.1f MB, of which %.1f MB are in memory; the least is %.1f MB\n",
            (double)plan->file_bytes * 1e-6, (double)plan->memory_bytes * 1e-6,
            (double)plan->least_bytes * 1e-6);
+    printf("schedule: %s\n", plan->by_layers
+                                 ? "layers: all microbatches of a replica go through one together"
+                                 : "microbatches: one after the other goes through all layers");
     printf("a step reads %.1f MB and writes %.1f MB, at %.0f MB/s and %.0f MB/s: %.4g s\n",
            plan->read_bytes * 1e-6, plan->written_bytes * 1e-6, plan->disk.read_bytes_per_s * 1e-6,
            plan->disk.write_bytes_per_s * 1e-6, plan->disk_s);
+    if (!plan->is_measured) {
+        printf("with --steps 1 or more the arithmetic is measured, and the time of a step told\n");
+        return;
+    }
     printf("arithmetic of a step %.4g s; a step %.4g s, of which it waits %.4g s for the disk; "
            "bound by %s\n",
            plan->arithmetic_s, plan->step_s, plan->waited_s, plan->bound);

@@ -44,10 +44,13 @@ compare() { # what, options
         { exit !(NF == 6 && near($1, ($5 - $3) / 4) && near($2, ($6 - $4) / 4)) }' ||
         fail "$what: the bytes of a step are more than 5 % from the plan's"
 }
-compare 'one replica' --set states.memory=5MiB
-compare 'more memory' --set states.memory=9MiB
-compare 'rounded sums' --set states.memory=6MiB --set precision.weight_grad_reduce=bf16
+compare 'microbatches' --set states.memory=5MiB --set states.schedule=microbatches
+compare 'layers' --set states.memory=5MiB
+compare 'more memory' --set states.memory=6MiB
+compare 'rounded sums' --set states.memory=5MiB --set precision.weight_grad_reduce=bf16
 
+plan --set states.memory=5MiB --steps 0
+[ -n "$(field read_bytes)" ] && [ -z "$(field step_s)" ] || fail "--steps 0: $(cat "$work/json")"
 plan --set states.memory=64MiB --disk_rate 100GiB
 least=$(field least_bytes)
 [ "$(field bound)" = '"arithmetic"' ] || fail "a fast disk bounds the step: $(cat "$work/json")"

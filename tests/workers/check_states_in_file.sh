@@ -25,16 +25,22 @@ same() { # memory of one process, options
     shift
     expected=$(digest --num_csx 1 "$@")
     # shellcheck disable=SC2086 # options
-    one=$(digest --num_csx 1 $in_file="$memory" "$@")
+    one=$(digest --num_csx 1 $in_file="$memory" --set states.schedule=microbatches "$@")
+    # shellcheck disable=SC2086
+    layers=$(digest --num_csx 1 $in_file="$memory" --set states.schedule=layers "$@")
     # shellcheck disable=SC2086
     several=$(digest --num_csx 2 --max_wgt_servers 1 $in_file=16MiB "$@")
-    [ -n "$expected" ] && [ "$one" = "$expected" ] && [ "$several" = "$expected" ] ||
-        { echo "FAIL: '$expected' in memory, '$one' and '$several' in a file with: $*"; exit 1; }
+    [ -n "$expected" ] && [ "$one" = "$expected" ] && [ "$layers" = "$expected" ] &&
+        [ "$several" = "$expected" ] ||
+        { echo "FAIL: '$expected' in memory, '$one', '$layers', '$several' in a file: $*"; exit 1; }
+    grep -q 'go through a layer together' "$folder/output" ||
+        { echo 'FAIL: with room for it, not by layers'; exit 1; }
 }
 same 4MiB
 same 4MiB --set precision.fp16_type=bfloat16 --set precision.graphamp.preset=mp2 \
     --set precision.max_gradient_norm=null
-same 4MiB --set precision.weight_grad_reduce=bf16 --set 'optimizer={SGD: {momentum: 0.9}}'
+same 4MiB --set precision.weight_grad_reduce=bf16 --set fit.train_dataloader.micro_batch_size=1 \
+    --set 'optimizer={SGD: {momentum: 0.9}}'
 same 4MiB --set 'optimizer={AdamW: {moments: int8_blocks, params: [{params: ["*.bias"],
     moments: bfloat16}]}}'
 
@@ -53,7 +59,8 @@ bounded() { # memory, its bytes, options
         { echo "FAIL: $most of $size bytes in memory with $memory, in $looks looks"; exit 1; }
     echo "$most of $size bytes in memory at most, where $bytes are allowed, in $looks looks"
 }
-bounded 5MiB 5242880 --num_csx 1
+bounded 5MiB 5242880 --num_csx 1 --set states.schedule=microbatches
+bounded 5MiB 5242880 --num_csx 1 --set states.schedule=layers
 
 refused() { # exit code, part of the message, options
     wanted=$1 part=$2 status=0
@@ -66,6 +73,9 @@ refused 78 'states.directory is missing' --set states.keep_in=file --set states.
 refused 78 'states.memory has no effect without keep_in: file' --set states.memory=1GiB
 refused 78 'states.memory is "3 gigs"; accepted: a number of bytes' --set states.keep_in=file \
     --set states.directory="$folder" --set 'states.memory=3 gigs'
+refused 78 'states.schedule has no effect without keep_in: file' --set states.schedule=layers
+refused 78 'states.schedule.*accepted' --set states.keep_in=file --set states.schedule=any \
+    --set states.directory="$folder" --set states.memory=1GiB
 refused 78 'this step needs at least' --set states.keep_in=file --set states.directory="$folder" \
     --set states.memory=64KiB
 refused 66 'no file can be made in' --set states.keep_in=file \

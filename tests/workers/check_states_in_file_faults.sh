@@ -32,9 +32,11 @@ start kill 6 killed --num_csx 2 --max_wgt_servers 1 --num_steps 150 $in_file ||
 kills=$(sed -n 's/^killed: //p' "$folder/output")
 [ "$(echo "$kills" | wc -w)" -ge 3 ] || fail "too few were killed: $kills"
 
+# By microbatches, so that the half of the file that is cut off is in use.
 status=0
 # shellcheck disable=SC2086
-start cut 0 broken --num_csx 1 --num_steps 100000 --set checkpoint.steps=20 \
+start cut 0 broken --set states.schedule=microbatches \
+    --num_csx 1 --num_steps 100000 --set checkpoint.steps=20 \
     --set checkpoint.keep=2 --set schedulers=0.001 $in_file || status=$?
 [ "$status" -eq 74 ] || fail "a broken file: exit code $status"
 grep -q 'states.directory: .*of the file of states cannot be read' "$folder/output" ||

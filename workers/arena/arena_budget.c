@@ -9,6 +9,7 @@ enum {
     BLOCK = CSE_RESIDENCY_BLOCK_BYTES,
     /* Of the coordinator, which reads the states for a checkpoint piece by piece. */
     READ_BYTES = 1 << 20,
+    MOST_SEGMENT_BYTES = 128 << 20,
 };
 
 static int64_t computing(const cse_arena_head *head)
@@ -24,6 +25,12 @@ static int64_t fixed_bytes(const cse_arena_head *head)
 int64_t cse_arena_budget(const cse_arena_head *head)
 {
     return (head->resident_bytes - fixed_bytes(head)) / computing(head) / BLOCK * BLOCK;
+}
+
+int64_t cse_arena_segment_bytes(const cse_arena_head *head)
+{
+    const int64_t eighth = cse_arena_budget(head) / 8;
+    return eighth < BLOCK ? BLOCK : eighth > MOST_SEGMENT_BYTES ? MOST_SEGMENT_BYTES : eighth;
 }
 
 static int64_t blocks_of(const cse_ranges *ranges)

@@ -37,6 +37,7 @@ typedef struct cse_cluster_layout {
      * bytes are in memory (residency.h); NULL: a memfd. */
     const char *directory;
     int64_t resident_bytes;
+    bool by_layers; /* of such an arena: step_segments.h */
     int64_t first_step, num_steps;
     int record_count;         /* K: most records of committed steps not closed yet; 0: 16 */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */

@@ -137,6 +137,7 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->payload = (int32_t)layout->weight_grad_reduce.format;
     head->payload_stochastic = layout->weight_grad_reduce.stochastic;
     head->resident_bytes = layout->directory != NULL ? layout->resident_bytes : 0;
+    head->by_layers = layout->directory != NULL && layout->by_layers;
     head->micro_batch_size = graph->micro_batch_size;
     head->gradient_bytes = graph->space_bytes[CSE_SPACE_PARTIAL];
     head->state_bytes = graph->space_bytes[CSE_SPACE_STATE];

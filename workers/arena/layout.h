@@ -56,7 +56,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 15,
+    CSE_ARENA_VERSION = 16,
     CSE_ARENA_HEAD_BYTES = 4096,
     /* Processors fetch lines in pairs: words that all processes read and some write have one. */
     CSE_HOT_BYTES = 128,
@@ -176,6 +176,7 @@ typedef struct cse_arena_head {
     int32_t chain_count;
     /* Of an arena in a file: the most of its bytes that are in memory; 0: it is a memfd. */
     int64_t resident_bytes;
+    int32_t by_layers; /* boolean: of such an arena; see step_segments.h */
     int64_t micro_batch_size;
     int64_t reduce_chunk_elements;
     int64_t joined_bytes; /* of the reduced layout, joined by REDUCE; see sums.h */
@@ -230,6 +231,8 @@ void cse_arena_bind(cse_cluster *cluster);
 static inline int64_t cse_arena_own_sums_bytes(const cse_arena_head *head)
 {
     const int sums = cse_tree_depth(head->microbatches) - 1, gradients = head->exact ? 0 : 1;
+    if (head->by_layers)
+        return 0; /* they are private memory, and given back within a segment */
     return (sums + gradients) * head->partial_sum_stride;
 }
 

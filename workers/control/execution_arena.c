@@ -3,12 +3,14 @@
 #include "workers/control/execution_arena.h"
 
 #include "engine/base/log.h"
+#include "engine/base/memory_limit.h"
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/arena_budget.h"
 #include "workers/arena/arena_nodes.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/memory.h"
+#include "workers/arena/private_memory.h"
 
 enum {
     LEAST_RECORDS = 64,
@@ -52,7 +54,7 @@ static bool lacks_data(const cse_execution *e)
     return e->hosts != NULL && !cse_hosts_have_data(&e->hosts->data_hosts, e->hosts->host);
 }
 
-cse_cluster_layout cse_execution_layout(const cse_execution *e)
+static cse_cluster_layout layout_of(const cse_execution *e)
 {
     const int replicas = cse_execution_replicas(e);
     const cse_host_set none = { { 0 } };
@@ -77,6 +79,30 @@ cse_cluster_layout cse_execution_layout(const cse_execution *e)
                                  .lost_hosts = e->hosts != NULL ? e->hosts->lost : none,
                                  .data_hosts = e->hosts != NULL ? e->hosts->data_hosts : none,
                                  .cut = e->hosts != NULL ? e->hosts->cut : NULL };
+}
+
+/* A choice that takes memory, and changes no result: the same at each call of a run. */
+static bool has_room_for_layers(const cse_execution *e, cse_cluster_layout layout)
+{
+    cse_arena_head head;
+    const int64_t limit = e->cluster.memory_limit_bytes;
+    layout.by_layers = true;
+    if (e->graph->microbatch_count <= layout.replica_count ||
+        cse_arena_plan(&layout, &head) != CSE_OK)
+        return false;
+    const int64_t bytes =
+        head.resident_bytes + head.replicas * cse_private_layers_bytes(&head, e->graph);
+    return bytes <= (limit > 0 ? limit : cse_memory_limit_look().bytes / 2);
+}
+
+cse_cluster_layout cse_execution_layout(const cse_execution *e)
+{
+    cse_cluster_layout layout = layout_of(e);
+    const cse_cluster_options *o = &e->cluster;
+    layout.by_layers = layout.directory != NULL && o->states_by_layers;
+    if (layout.directory != NULL && o->states_by_layers_with_room)
+        layout.by_layers = has_room_for_layers(e, layout);
+    return layout;
 }
 
 cse_status cse_execution_check_counts(const cse_cluster_options *o)
@@ -131,6 +157,10 @@ cse_status cse_execution_arena(const cse_execution *e, const cse_arena_nodes *no
     cse_cluster_layout layout = cse_execution_layout(e);
     layout.nodes = nodes;
     CSE_TRY(check_resident(&layout));
+    if (layout.directory != NULL)
+        cse_log_line(CSE_LOG_INFO, "states in %s: %s", layout.directory,
+                     layout.by_layers ? "all microbatches of a replica go through a layer together"
+                                      : "one microbatch after the other goes through all layers");
     return cse_cluster_create(&layout, cluster);
 }
 

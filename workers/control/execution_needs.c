@@ -35,7 +35,8 @@ static int64_t partial_sums(const cse_arena_head *head)
     return count;
 }
 
-/* Of the private sums of a replica (private_memory.h), those that it makes in its share. */
+/* Of the private sums of a replica (private_memory.h), those that it makes in its share; in a file
+ * they are in the arena. */
 static int64_t private_sums(const cse_arena_head *head)
 {
     int sums = head->host_count > 1 ? cse_tree_depth(head->microbatches) - 1 : 0;
@@ -49,7 +50,17 @@ static int64_t private_sums(const cse_arena_head *head)
             at = next;
         }
     }
+    if (head->resident_bytes > 0)
+        return 0;
     return (sums + !head->exact) * head->partial_sum_stride;
+}
+
+/* What a replica has for microbatches: values of one, and sums. */
+static int64_t microbatch_bytes(const cse_arena_head *head, const cse_graph *graph)
+{
+    if (head->by_layers)
+        return cse_private_layers_bytes(head, graph);
+    return graph->space_bytes[CSE_SPACE_REPLICA] + private_sums(head);
 }
 
 cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs *needs)
@@ -72,8 +83,8 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
         .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + e->loader_bytes +
                              e->graph->node_count * (int64_t)COORDINATOR_NODE_BYTES,
         .checkpoint_bytes = e->copies_states && !in_file ? head.state_bytes : 0,
-        .replica_bytes = base + e->scratch_bytes + e->graph->space_bytes[CSE_SPACE_REPLICA] +
-                         private_sums(&head) + cse_private_server_bytes(&head, e->graph),
+        .replica_bytes = base + e->scratch_bytes + microbatch_bytes(&head, e->graph) +
+                         cse_private_server_bytes(&head, e->graph),
         .weight_server_bytes = base + cse_private_server_bytes(&head, e->graph),
         .input_worker_bytes = base + e->loader_bytes,
         .mover_bytes = base,

@@ -25,6 +25,10 @@ typedef struct cse_cluster_options {
      * NULL: they are in memory. */
     const char *states_directory;
     int64_t states_memory_bytes;
+    /* Whether microbatches go through such a file by layers; where there is room: if what they keep
+     * fits into the limit, or half of this host's memory where that is 0. */
+    bool states_by_layers, states_by_layers_with_room;
+    int64_t memory_limit_bytes;
 } cse_cluster_options;
 
 struct cse_running;

@@ -1,5 +1,6 @@
 /* COMPUTE: a replica claims one node of the reduction tree at a time, of its own share first, then
- * any that is free, and computes its microbatches from left to right, one per call. */
+ * any that is free, and computes its microbatches from left to right, one per call; or, by layers,
+ * a segment of one per call. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
@@ -65,10 +66,13 @@ bool cse_work_compute(cse_work *work, uint64_t step)
         if (!claim_node(work, step))
             return false;
         work->computing = true;
+        work->segment = work->at = 0;
         cse_work_fold_begin(work);
         cse_work_statistics_begin(work, cse_step_number(step));
         CSE_FAILPOINT(NODE_CLAIMED);
     }
+    if (cse_work_is_by_layers(work))
+        cse_work_enter_segment(work);
     const int gradient = work->node.first + work->sums.added;
     const int64_t q = cse_step_number(step) * head->microbatches + gradient;
     if (!input_ready(work, q))
@@ -89,7 +93,8 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     cse_work_fold(work);
     note_computed(work, begin_ns);
     CSE_FAILPOINT(GRADIENT_DONE);
-    if (work->sums.added < work->node.size)
+    if (cse_work_is_by_layers(work) ? !cse_work_leave_segment(work)
+                                    : work->sums.added < work->node.size)
         return true;
     cse_work_statistics_publish(work, cse_step_number(step));
     CSE_FAILPOINT(NODE_UNPUBLISHED);

@@ -5,11 +5,14 @@
 #include "engine/base/arena.h"
 #include "engine/base/float_mode.h"
 #include "engine/base/pages.h"
+#include "workers/arena/arena_budget.h"
 #include "workers/arena/final_elements.h"
 #include "workers/arena/private_memory.h"
 #include "workers/arena/sums.h"
 #include "workers/worker/work.h"
 #include "workers/worker/work_residency.h"
+
+enum { PAGE_BYTES = 4096 };
 
 /* Zeroed and page-aligned; takes no memory until touched. */
 static unsigned char *private_memory(size_t bytes)
@@ -41,19 +44,34 @@ static cse_status check_graph(const cse_cluster *cluster, const cse_graph *graph
     return CSE_OK;
 }
 
+/* What only a replica touches. By layers each microbatch has its own places, and never all of them
+ * at a time. */
+static void reserve_replica(cse_work *work)
+{
+    const cse_arena_head *head = work->cluster->head;
+    const int64_t workspace = work->graph->space_bytes[CSE_SPACE_REPLICA];
+    const int64_t most = head->by_layers ? head->microbatches : 1;
+    const int64_t sums = head->by_layers ? most - 1 + (head->exact ? 0 : most) : 0;
+    work->workspace_stride = (size_t)((workspace + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+    work->workspace_bytes = work->workspace_stride * (size_t)most;
+    work->workspace = private_memory(work->workspace_bytes);
+    work->sums_memory_bytes = head->by_layers ? (size_t)(sums * head->partial_sum_stride)
+                                              : (size_t)cse_private_sums_bytes(head);
+    work->sums_memory = private_memory(work->sums_memory_bytes);
+    if (head->resident_bytes > 0 && !head->by_layers && work->slot < head->replicas)
+        work->sums_memory = cse_arena_own_sums(work->cluster, work->slot);
+    if (head->by_layers)
+        cse_step_segments_find(work->graph, cse_arena_segment_bytes(head), &work->segments);
+}
+
 static cse_status prepare_compute(cse_work *work)
 {
     const cse_arena_head *head = work->cluster->head;
     const int depth = cse_tree_depth(head->microbatches);
     work->graph = work->executable->graph;
     CSE_TRY(check_graph(work->cluster, work->graph));
-    work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
-    work->workspace = private_memory(work->workspace_bytes);
+    reserve_replica(work);
     cse_pages_expect_use(work->workspace, work->workspace_bytes);
-    work->sums_memory_bytes = (size_t)cse_private_sums_bytes(head);
-    work->sums_memory = private_memory(work->sums_memory_bytes);
-    if (head->resident_bytes > 0 && work->slot < head->replicas)
-        work->sums_memory = cse_arena_own_sums(work->cluster, work->slot);
     if ((work->workspace_bytes && !work->workspace) ||
         (work->sums_memory_bytes && !work->sums_memory))
         return cse_fail(CSE_TEMPORARY,
@@ -61,7 +79,9 @@ static cse_status prepare_compute(cse_work *work)
                         "%zu bytes",
                         work->workspace_bytes, work->sums_memory_bytes);
     if (!head->exact)
-        work->gradient = work->sums_memory + (depth - 1) * head->partial_sum_stride;
+        work->gradient =
+            work->sums_memory +
+            (head->by_layers ? head->microbatches - 1 : depth - 1) * head->partial_sum_stride;
     work->plan.nodes = cse_calloc((size_t)head->microbatches, sizeof *work->plan.nodes);
     work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
     work->join.blocks = cse_aligned_calloc(((size_t)depth + 1) * CSE_JOIN_BLOCK * sizeof(float));
@@ -127,6 +147,7 @@ void cse_work_destroy(cse_work **work)
         munmap((*work)->workspace, (*work)->workspace_bytes);
     if ((*work)->sums_memory && (*work)->sums_memory_bytes > 0)
         munmap((*work)->sums_memory, (*work)->sums_memory_bytes);
+    cse_step_segments_clear(&(*work)->segments);
     free((*work)->plan.nodes);
     free((*work)->join.steps);
     free((*work)->join.blocks);

@@ -9,6 +9,7 @@
 #include "engine/code/execute/execute.h"
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/node_plan.h"
+#include "workers/arena/step_segments.h"
 #include "workers/arena/worker_side.h"
 #include "workers/worker/loader_source.h"
 
@@ -45,6 +46,10 @@ typedef struct cse_work {
     bool computing; /* a node is claimed */
     cse_tree_node node;
     cse_work_sums sums;
+    /* By layers (work_layers.c): the segment that the microbatches of the node go through, and the
+     * one of them that is next. No segments: each goes through all groups, sums.added is next. */
+    cse_step_segments segments;
+    int segment, at;
     int64_t folded;        /* elements of the gradient in hand that the sums contain */
     int64_t told;          /* of them, by a ring of the doorbell */
     int64_t *final;        /* by group: see final_elements.h; NULL: sums are added at the end */
@@ -53,6 +58,7 @@ typedef struct cse_work {
     unsigned char *workspace;
     int64_t prepared; /* sequence of the step whose per_step results the workspace holds */
     size_t workspace_bytes, sums_memory_bytes;
+    size_t workspace_stride; /* by layers each microbatch has a workspace */
 
     /* REDUCE, UPDATE */
     cse_work_cursor reduce_cursor, update_cursor;
@@ -97,6 +103,15 @@ void cse_work_fold_begin(cse_work *work);
 unsigned char *cse_work_gradient(cse_work *work);
 void cse_work_fold_watch(cse_work *work);
 void cse_work_fold(cse_work *work);
+
+/* By layers: `enter` sets what the next microbatch in the segment runs with, `leave` goes on behind
+ * it, gives back what is not kept, and says whether the node is computed: work_layers.c. */
+void cse_work_enter_segment(cse_work *work);
+bool cse_work_leave_segment(cse_work *work);
+static inline bool cse_work_is_by_layers(const cse_work *work)
+{
+    return work->segments.count > 0;
+}
 
 /* Sets the cursors for the current step. */
 void cse_work_place_cursors(cse_work *work, uint64_t step);

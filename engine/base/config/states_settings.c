@@ -18,6 +18,12 @@ const cse_setting cse_states_setting_table[] = {
       "with keep_in: file: the most of the file that is in memory, as 3GiB or 600MiB, over all "
       "processes",
       NULL },
+    { "schedule", CSE_SETTING_CHOICE, "auto", 0, 0, "auto|layers|microbatches",
+      "with keep_in: file: all microbatches of a replica go through a layer before the next, which "
+      "reads weights once a step and keeps more values of microbatches in memory, or one "
+      "microbatch after the other; auto: by layers where memory_limit, or else half of this host's "
+      "memory, has room; the result is the same",
+      NULL },
     { 0 },
 };
 
@@ -55,14 +61,18 @@ static cse_error at(const cse_settings *settings, const char *name)
 
 cse_status cse_states_place_read(const cse_settings *settings, cse_states_place *place)
 {
-    *place = (cse_states_place){ NULL, 0 };
+    *place = (cse_states_place){ .directory = NULL };
     if (settings == NULL)
         return CSE_OK;
     const bool in_file = strcmp(cse_settings_text(settings, "keep_in"), "file") == 0;
-    static const char *const names[] = { "directory", "memory" };
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[] = { "directory", "memory", "schedule" };
+    const char *schedule = cse_settings_text(settings, "schedule");
+    for (int i = 0; i < 3; i++) {
         const cse_error error =
             at(settings, cse_settings_has(settings, names[i]) ? names[i] : "keep_in");
+        const bool is_default = i == 2 && strcmp(schedule, "auto") == 0;
+        if (is_default)
+            continue;
         if (in_file && !cse_settings_has(settings, names[i]))
             return cse_fail_at(&error, "states.%s is missing: keep_in: file needs it", names[i]);
         if (!in_file && cse_settings_has(settings, names[i]))
@@ -78,5 +88,8 @@ cse_status cse_states_place_read(const cse_settings *settings, cse_states_place 
                            "600MiB, 512KiB or 1073741824",
                            memory);
     place->directory = cse_settings_text(settings, "directory");
+    place->schedule = strcmp(schedule, "layers") == 0         ? CSE_STATES_BY_LAYERS
+                      : strcmp(schedule, "microbatches") == 0 ? CSE_STATES_BY_MICROBATCHES
+                                                              : CSE_STATES_BY_ROOM;
     return CSE_OK;
 }

@@ -7,11 +7,20 @@
 
 extern const cse_setting cse_states_setting_table[];
 
+/* Whether microbatches go through a layer together: where there is room for their values, always,
+ * or never. */
+typedef enum cse_states_schedule {
+    CSE_STATES_BY_ROOM,
+    CSE_STATES_BY_LAYERS,
+    CSE_STATES_BY_MICROBATCHES
+} cse_states_schedule;
+
 /* What the section says. */
 typedef struct cse_states_place {
     const char *directory; /* of the file that keeps them, alive as long as the settings; NULL: they
                               are in memory */
     int64_t memory_bytes;  /* the most of that file in memory */
+    cse_states_schedule schedule;
 } cse_states_place;
 
 /* `settings` NULL: in memory. CSE_CONFIG where names are missing or do not go together. */

@@ -89,7 +89,8 @@ static void run_part(compiled *self, cse_frame *frame, cse_part part)
     prepare(self, frame);
     for (int g = 0; g < graph->group_count; g++) {
         const call *to = &self->calls[g];
-        if (graph->groups[g].part != part || is_done(graph, g, frame))
+        if (graph->groups[g].part != part || is_done(graph, g, frame) ||
+            cse_frame_leaves_out(frame, part, g))
             continue;
         cse_frame_announce_group(frame, g);
         if (frame->collector != NULL && to->function->run_statistics != NULL)
@@ -124,7 +125,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
         if (graph->groups[g].part != part)
             continue;
         ns[g] = -1;
-        if (is_done(graph, g, frame))
+        if (is_done(graph, g, frame) || cse_frame_leaves_out(frame, part, g))
             continue;
         cse_frame_announce_group(frame, g);
         start_ns = frame->watch.before != NULL ? cse_clock_ns() : start_ns;

@@ -41,6 +41,7 @@ typedef struct cse_frame {
     cse_group_watch watch; /* generated code does not know it */
     /* Who shares the work of kernels; NULL: the caller runs alone. Not known to generated code. */
     cse_thread_team *team;
+    int first_group, end_group; /* REPLICA: those in between alone; 0, 0: all. Likewise */
 } cse_frame;
 
 /* The undo log of UPDATE keeps old values until the new ones are written. Before line g of a group
@@ -97,6 +98,12 @@ void cse_executable_destroy(cse_executable **executable);
 static inline void cse_frame_lend(cse_frame *frame)
 {
     frame->base[CSE_SPACE_LENT] = frame->base[CSE_SPACE_PARTIAL];
+}
+
+static inline bool cse_frame_leaves_out(const cse_frame *frame, cse_part part, int group)
+{
+    return part == CSE_PART_REPLICA && frame->end_group > 0 &&
+           (group < frame->first_group || group >= frame->end_group);
 }
 
 static inline void cse_frame_announce_group(const cse_frame *frame, int group)

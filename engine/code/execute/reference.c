@@ -115,6 +115,8 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
             ns[g] = -1;
         if (graph->groups[g].per_step && frame->prepared && frame->collector == NULL)
             continue;
+        if (cse_frame_leaves_out(frame, part, g))
+            continue;
         cse_frame_announce_group(frame, g);
         const int64_t start_ns = ns != NULL ? cse_clock_ns() : 0;
         run_group(self, frame, &graph->groups[g]);

@@ -43,7 +43,7 @@ enum {
     STEPS_AHEAD = 64,
     RESTARTS = 6,
     LIVENESS_MISSES = 10,
-    CROWD = 16, /* processes of a processor that start in the usual time */
+    CROWD = 16,         /* processes of a processor that start in the usual time */
     SILENCE_MS = 10000, /* until a worker counts as frozen; CSENGINE_SILENCE_MS sets another */
     ENDPOINT_BYTES = CSE_RUN_DIRECTORY_BYTES + 32,
 };

@@ -18,6 +18,7 @@ CONFIGURE = {
     "checkpoint_steps": (-5, "two", 1.5, True),
     "num_csx": (0, -1, "two", 1.5, True),
     "max_wgt_servers": (-1, "two"),
+    "binding": ("core", 3),
     "mount_dirs": ("/data", 3, [3]),
     "python_paths": ("/data", 3, [3]),
     "transfer_processes": (0, "two"),

@@ -68,7 +68,14 @@ END_TEST
 
 START_TEST(test_what_is_no_machine_is_refused)
 {
-    static const char *const wrong[] = { "", "cores", "pack:0", "/nowhere/machine.xml" };
+    static const char *const wrong[] = { "",
+                                         "cores",
+                                         "pack:0",
+                                         "core:65537",
+                                         "core:1e9 pu:1",
+                                         "pack:-2 core:-2",
+                                         "pack:nan",
+                                         "/nowhere/machine.xml" };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         cse_processors p;
         ck_assert_int_eq(cse_processors_read(wrong[i], &p), CSE_DATA);

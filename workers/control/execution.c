@@ -43,6 +43,7 @@ enum {
     STEPS_AHEAD = 64,
     RESTARTS = 6,
     LIVENESS_MISSES = 10,
+    CROWD = 16,         /* processes of a processor that start in the usual time */
     SILENCE_MS = 10000, /* until a worker counts as frozen; CSENGINE_SILENCE_MS sets another */
     ENDPOINT_BYTES = CSE_RUN_DIRECTORY_BYTES + 32,
 };
@@ -462,6 +463,13 @@ static int64_t join_timeout_ns(void)
     return silences_ns > LEAST_JOIN_TIMEOUT_NS ? silences_ns : LEAST_JOIN_TIMEOUT_NS;
 }
 
+/* How much longer than usual processes take to start that are many for the processors. */
+static int64_t crowd(const run *r)
+{
+    const int processors = r->places.processors.count;
+    return 1 + (processors > 0 ? r->slot_count / processors / CROWD : 0);
+}
+
 static cse_status open_endpoints(run *r)
 {
     const char *path = r->execution->run_directory;
@@ -507,8 +515,8 @@ static void make_coordinator(run *r)
         .steps_ahead = STEPS_AHEAD,
         .inherited = e->inherited != NULL,
         .restarts = e->cluster.restarts > 0 ? e->cluster.restarts : RESTARTS,
-        .join_timeout_ns = join_timeout_ns(),
-        .start_timeout_ns = START_TIMEOUT_NS,
+        .join_timeout_ns = crowd(r) * join_timeout_ns(),
+        .start_timeout_ns = crowd(r) * START_TIMEOUT_NS,
         .leave_timeout_ns = LEAVE_TIMEOUT_NS,
     };
     if (e->hosts != NULL) {

@@ -124,18 +124,29 @@ static bool is_file(const char *text)
     return length > 4 && strcmp(text + length - 4, ".xml") == 0;
 }
 
+/* Whether the levels of a description, "core:4 pu:2", are of no more processors than are taken:
+ * hwloc would make them all first. */
+static bool has_size(const char *text)
+{
+    double count = 1;
+    for (const char *at = strchr(text, ':'); at != NULL; at = strchr(at + 1, ':'))
+        count *= strtod(at + 1, NULL);
+    return count >= 1 && count <= MOST_PROCESSORS;
+}
+
 /* hwloc takes what it understands of a description and tells of errors on stderr, if at all. */
 static cse_status load_described(hwloc_topology_t topology, const char *text)
 {
-    const int set = is_file(text) ? hwloc_topology_set_xml(topology, text)
-                                  : hwloc_topology_set_synthetic(topology, text);
+    const int set = is_file(text)    ? hwloc_topology_set_xml(topology, text)
+                    : has_size(text) ? hwloc_topology_set_synthetic(topology, text)
+                                     : -1;
     if (set == 0 && hwloc_topology_load(topology) == 0)
         return CSE_OK;
     return cse_fail(CSE_DATA,
                     "topology '%s' describes no machine; accepted: a file that `lstopo FILE.xml` "
                     "wrote, or levels from the machine to its processors, as in "
-                    "pack:2 numa:4 l3:4 core:4 pu:1",
-                    text);
+                    "pack:2 numa:4 l3:4 core:4 pu:1, of at most %d",
+                    text, MOST_PROCESSORS);
 }
 
 cse_status cse_processors_read(const char *text, cse_processors *processors)

@@ -87,6 +87,8 @@ static cse_status set_states_place(cse_session *session, const cse_settings *set
     CSE_TRY(cse_states_place_read(settings, &place));
     session->opened.cluster.states_directory = cse_arena_string(session->arena, place.directory);
     session->opened.cluster.states_memory_bytes = place.memory_bytes;
+    session->opened.cluster.state_copies = place.copies;
+    session->opened.cluster.gather_directory = session->configuration.model_dir;
     return CSE_OK;
 }
 

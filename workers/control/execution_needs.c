@@ -2,8 +2,11 @@
  * anew here. */
 #include "workers/control/execution_needs.h"
 
+#include <stdlib.h>
+
 #include "workers/arena/memory.h"
 #include "workers/arena/private_memory.h"
+#include "workers/arena/state_ranges.h"
 #include "workers/control/execution_arena.h"
 
 int64_t cse_cores_of(int64_t replicas, int64_t workers_per_replica, int64_t weight_servers)
@@ -52,6 +55,21 @@ static int64_t private_sums(const cse_arena_head *head)
     return (sums + !head->exact) * head->partial_sum_stride;
 }
 
+/* Of states that are cut over hosts: what the host has no memory for. */
+static int64_t absent_bytes(const cse_cluster_layout *layout, const cse_arena_head *head)
+{
+    cse_byte_range *spans = NULL;
+    int64_t bytes = 0;
+    if (head->state_copies == 0)
+        return 0;
+    const cse_host_set owners = cse_arena_state_owners(layout);
+    const int count = cse_absent_states(layout->graph, head, &owners, head->host, &spans);
+    for (int i = 0; i < count; i++)
+        bytes += spans[i].end - spans[i].first;
+    free(spans);
+    return bytes;
+}
+
 cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs *needs)
 {
     cse_arena_head head;
@@ -60,6 +78,7 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
     CSE_TRY(cse_arena_plan(&layout, &head));
     const int64_t base = CSE_WORKER_BASE_BYTES + e->graph->node_count * (int64_t)WORKER_NODE_BYTES;
     const int64_t sums = partial_sums(&head) * head.partial_sum_stride;
+    const int64_t absent = absent_bytes(&layout, &head);
     const bool in_file = head.resident_bytes > 0; /* and so is the copy for a checkpoint */
     *needs = (cse_execution_needs){
         .replicas = head.replicas,
@@ -68,16 +87,17 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
         .movers = head.movers,
         .cores = (int)cse_cores_of(head.replicas, head.input_workers / head.replicas,
                                    head.weight_servers),
-        .arena_bytes = in_file ? head.resident_bytes : head.sparse_offset + sums,
+        .arena_bytes = in_file ? head.resident_bytes : head.sparse_offset - absent + sums,
         .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + e->loader_bytes +
                              e->graph->node_count * (int64_t)COORDINATOR_NODE_BYTES,
-        .checkpoint_bytes = e->copies_states && !in_file ? head.state_bytes : 0,
+        .checkpoint_bytes =
+            e->copies_states && !in_file && head.state_copies == 0 ? head.state_bytes : 0,
         .replica_bytes = base + e->scratch_bytes + e->graph->space_bytes[CSE_SPACE_REPLICA] +
                          private_sums(&head) + cse_private_server_bytes(&head, e->graph),
         .weight_server_bytes = base + cse_private_server_bytes(&head, e->graph),
         .input_worker_bytes = base + e->loader_bytes,
         .mover_bytes = base,
-        .state_bytes = head.state_bytes,
+        .state_bytes = head.state_bytes - absent,
         .sum_bytes = sums + cse_arena_reduced_bytes(&head),
         .input_bytes = head.ring_count * head.input_stride,
         .workspace_bytes = e->graph->space_bytes[CSE_SPACE_REPLICA],

@@ -23,6 +23,11 @@ typedef struct cse_cluster_options {
      * NULL: they are in memory. */
     const char *states_directory;
     int64_t states_memory_bytes;
+    /* On several hosts: optimizer states are cut over them, and each part is on so many; 0: each
+     * host has all. For checkpoints they are gathered in a file without a name in that directory;
+     * NULL: in memory. */
+    int state_copies;
+    const char *gather_directory;
 } cse_cluster_options;
 
 struct cse_running;
@@ -31,6 +36,7 @@ struct json_t;
 /* The other hosts of an execution; see arena_hosts.h. What it points to is borrowed. */
 typedef struct cse_execution_hosts {
     int host, host_count; /* its own number, and how many places there are; at least 2 */
+    int leader;
     const cse_host_cut *cut;
     cse_host_set lost;                          /* places without a host */
     cse_host_set data_hosts;                    /* that have the data; none: all have */

@@ -12,6 +12,7 @@ typedef struct cse_states_place {
     const char *directory; /* of the file that keeps them, alive as long as the settings; NULL: they
                               are in memory */
     int64_t memory_bytes;  /* the most of that file in memory */
+    int copies; /* of each part of optimizer states that are cut over hosts; 0: they are not */
 } cse_states_place;
 
 /* `settings` NULL: in memory. CSE_CONFIG where names are missing or do not go together. */

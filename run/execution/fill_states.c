@@ -5,7 +5,6 @@
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/weight_average.h"
 #include "run/execution/standing_arena.h"
-#include "workers/arena/state_gather.h"
 
 /* The values, in the arena unless the session keeps them. */
 static cse_status place_state(cse_session *session, const cse_states_filling *filling,
@@ -13,12 +12,6 @@ static cse_status place_state(cse_session *session, const cse_states_filling *fi
 {
     const bool keeps_none = filling->step->training && !state->constant;
     const void *values = place;
-    if (!filling->found && state->values != place && state->values != NULL &&
-        session->standing.cluster != NULL &&
-        cse_cluster_is_part(session->standing.cluster, state->values))
-        return cse_fail(CSE_UNAVAILABLE,
-                        "states.shard: optimizer: the steps go on with another cut of the states, "
-                        "of which this host has its part alone: start again, from a checkpoint");
     /* In a file, states are written out while they are placed. */
     if (keeps_none && !filling->found && state->values != place &&
         session->opened.cluster.states_directory == NULL) {

@@ -481,6 +481,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .run_directory = session->observer.run_directory,
         .endpoint = session->execution.endpoint,
         .left = r->step->training ? &r->left : NULL,
+        .before = session->standing.cluster,
         .hosts = r->hosts,
         .callbacks = { .self = r,
                        .fill_states = fill_states,

@@ -700,10 +700,12 @@ static bool goes_back(const job *j, cse_status status)
     return true;
 }
 
-/* A host that has a part of the states alone has no digest of all. */
+/* A host that has a part of the states alone has no digest of all; neither has a leading one that
+ * was stopped before it had those of the others. */
 static bool has_all_states(const job *j)
 {
-    return !cse_job_follows(j) || j->session->opened.cluster.state_copies == 0;
+    return j->session->opened.cluster.state_copies == 0 ||
+           (!cse_job_follows(j) && !j->session->network.states_lost);
 }
 
 static void end_life(job *j, cse_status status)

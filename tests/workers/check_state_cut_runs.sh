@@ -24,8 +24,8 @@ cut='--set states.shard=optimizer'
 equal() { # name, hosts and further options of the cut run, options of both...
     case=$1 hosts=$2 further=$3
     shift 3
-    [ -f "$work/one.$case.out" ] || run "one.$case" --num_steps 4 "$@"
-    run "cut.$case.$hosts" --num_steps 4 --hosts "$hosts" $cut $further "$@"
+    [ -f "$work/one.$case.out" ] || run "one.$case" --set loop.num_steps=4 "$@"
+    run "cut.$case.$hosts" --set loop.num_steps=4 --hosts "$hosts" $cut $further "$@"
     same "cut.$case.$hosts" "one.$case"
 }
 equal adam a,b '' --set checkpoint.steps=2
@@ -36,6 +36,11 @@ equal momentum a,b,c '' --set 'optimizer={SGD: {momentum: 0.9}}' \
 equal scaled a,b '' --set precision.fp16_type=float16 --set precision.graphamp.preset=mp2 \
     --set precision.loss_scaling_factor=dynamic --set precision.initial_loss_scale=4294967296 \
     --set precision.max_loss_scale=4294967296
+# Executions that follow each other: validations between steps, and last batches of another size.
+equal validated a,b,c '--set states.shard_copies=2' --set loop.eval_frequency=2 \
+    --set 'fit.val_dataloader={data_processor: text_bytes, path: /usr/share/common-licenses/GPL-3,
+        sequence_length: 64, batch_size: 12, micro_batch_size: 3}'
+equal last_batch a,b,c '' --set train_dataloader.drop_last=false --set loop.num_steps=48
 # One host has all.
 run alone --num_steps 4 $cut --set checkpoint.steps=2
 same alone one.adam

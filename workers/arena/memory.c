@@ -137,6 +137,10 @@ void cse_arena_place_hosts(cse_cluster *cluster, const cse_cluster_layout *layou
     hosts->data_hosts = layout->data_hosts;
     for (int i = 0; i < cluster->head->ring_count; i++)
         atomic_init(&cluster->asked[i], 0);
+    /* What the leading host has told of an execution before counts no more. */
+    atomic_init(&hosts->leader_ready, layout->first_step);
+    atomic_init(&hosts->gather, 0);
+    atomic_init(&hosts->passed, 0);
     atomic_init(&hosts->newest, 0);
     hosts->cuts[0] = hosts->cuts[1] = *layout->cut;
     hosts->cuts[0].first_step = hosts->cuts[1].first_step = layout->first_step;
@@ -183,7 +187,6 @@ static void place_states(cse_cluster *cluster, const cse_cluster_layout *layout)
         for (int copy = 0; copy < head->state_copies; copy++)
             chunks[c].owners[copy] = cse_state_owner(&owners, head->update_chunks, c, copy);
     cluster->hosts->state_owners = owners;
-    atomic_init(&cluster->hosts->leader_ready, layout->first_step);
 }
 
 static cse_status create_in_memory(int64_t bytes, cse_cluster *cluster)

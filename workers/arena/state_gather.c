@@ -261,9 +261,37 @@ bool cse_cluster_lacks_states(const cse_cluster *cluster)
     return cse_states_are_lost(cluster);
 }
 
-bool cse_cluster_is_part(const cse_cluster *cluster, const void *values)
+static bool has_all(const cse_cluster *cluster)
 {
-    const uintptr_t at = (uintptr_t)values, first = (uintptr_t)cse_arena_states(cluster);
-    return cse_states_are_cut(cluster) && at >= first &&
-           at - first < (uintptr_t)cluster->head->state_bytes;
+    for (int c = 0; c < cluster->head->update_chunks; c++)
+        if (!cse_chunk_is_kept(cluster, c))
+            return false;
+    return true;
+}
+
+bool cse_cluster_has_its_states(const cse_cluster *cluster, int64_t steps)
+{
+    return cluster->head->leader != cluster->head->host || has_all(cluster) ||
+           cse_cluster_gathered_view(cluster, steps) != NULL;
+}
+
+static bool is_same_cut(const cse_cluster *a, const cse_cluster *b)
+{
+    const cse_arena_head *head = a->head, *other = b->head;
+    return head->state_copies == other->state_copies &&
+           head->update_chunks == other->update_chunks &&
+           head->state_range_count == other->state_range_count &&
+           memcmp(a->state_ranges, b->state_ranges,
+                  (size_t)head->state_range_count * sizeof *a->state_ranges) == 0 &&
+           memcmp(a->state_chunks, b->state_chunks,
+                  (size_t)head->update_chunks * sizeof *a->state_chunks) == 0;
+}
+
+cse_status cse_cluster_check_cut(const cse_cluster *cluster, const cse_cluster *before)
+{
+    if (!cse_states_are_cut(cluster) || cluster->head->leader == cluster->head->host ||
+        (cse_states_are_cut(before) && is_same_cut(cluster, before)))
+        return CSE_OK;
+    return cse_fail(CSE_UNAVAILABLE, "states.shard: optimizer: the steps go on with another cut of "
+                                     "the states, of which this host has its part alone");
 }

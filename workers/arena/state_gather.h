@@ -27,10 +27,14 @@ bool cse_cluster_has_gathered(const cse_cluster *cluster, const void *values);
 /* Frees the memory for states that other hosts have, after the arena was filled. */
 void cse_cluster_drop_absent(const cse_cluster *cluster);
 
-/* Whether a host without owners is among the lost ones: the run cannot go on from where it is. */
+/* Whether a part of the states is lost with its hosts: the run cannot go on from where it is. */
 bool cse_cluster_lacks_states(const cse_cluster *cluster);
-/* Whether these values lie in an arena that has a part of the states alone. */
-bool cse_cluster_is_part(const cse_cluster *cluster, const void *values);
+/* Whether the host has what it is to have after `steps` steps, at the end of an execution: all
+ * states where it leads. */
+bool cse_cluster_has_its_states(const cse_cluster *cluster, int64_t steps);
+/* Whether an arena can be filled from the one before: CSE_UNAVAILABLE where that has a part of the
+ * states alone, and another one. */
+cse_status cse_cluster_check_cut(const cse_cluster *cluster, const cse_cluster *before);
 
 void cse_state_gather_destroy(cse_state_gather **gather);
 

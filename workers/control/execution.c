@@ -428,6 +428,8 @@ static cse_status open_cluster(run *r)
     const cse_execution *e = r->execution;
     const cse_run_callbacks *k = &e->callbacks;
     CSE_TRY(cse_execution_arena(e, &r->cluster));
+    if (e->before != NULL && e->before != r->cluster)
+        CSE_TRY(cse_cluster_check_cut(r->cluster, e->before));
     if (k->fill_states != NULL)
         CSE_TRY(k->fill_states(k->self, cse_cluster_initial_states(r->cluster)));
     cse_cluster_drop_absent(r->cluster);
@@ -622,7 +624,8 @@ cse_status cse_execution_close(cse_running **running, cse_run_result *result)
     CSE_RUN_EVENT(r->execution->events, on_endpoint, NULL);
     cse_status status = cse_coordinator_result(r->coordinator, result);
     result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r->cluster) * 1e-9;
-    if (status == CSE_OK || result->settled)
+    if ((status == CSE_OK || result->settled) &&
+        cse_cluster_has_its_states(r->cluster, result->steps_done))
         leave_states(r, result->steps_done);
     close_run(r);
     free(r);

@@ -81,6 +81,8 @@ typedef struct cse_execution {
     cse_control_endpoint *endpoint;
     /* Of execution_arena.h: goes on where it stands; taken by the execution. NULL: a new one. */
     cse_cluster *inherited;
+    /* The standing arena from which a new one is filled; NULL: none. Borrowed, until it is. */
+    const cse_cluster *before;
     /* Gets the arena, with the final states in their place, where the execution ends with those of
      * a step; else NULL. The caller destroys it. NULL: it is destroyed. */
     cse_cluster **left;

@@ -55,6 +55,17 @@ for hosts in a,b a; do
     same "resumed.$hosts" one.adam
 done
 
+# ---- what a plan says ----
+
+# shellcheck disable=SC2086 # options
+"$csengine" plan "$config" --memory $cut >"$work/plan" 2>&1 || complain "$(cat "$work/plan")"
+# Of weights and two moments, each a third: with three hosts 3 + 2 * 3 / 3 of 9.
+awk '/states.shard: of the states/ {
+    for (i = 1; i < NF; i++) if ($(i + 1) == "MB" && $(i + 2) == "on") all = $i
+    for (i = 1; i < NF; i++) if ($(i + 1) == "MB" && $(i + 2) == "of" && $(i + 3) == "3,") three = $i
+    found = three / all > 0.54 && three / all < 0.57
+} END { exit !found }' "$work/plan" || complain "the plan says: $(cat "$work/plan")"
+
 # ---- what is refused ----
 
 refused() { # words that must be told, options...
@@ -122,6 +133,14 @@ grep -q 'goes on from its last checkpoint' "$work/lost.err" ||
     complain "the restart is not told: $(cat "$work/lost.err")"
 grep -q 'loaded checkpoint .*checkpoint_20' "$work/lost.out" ||
     complain "it did not go on from step 20: $(cat "$work/lost.out")"
+
+# The leading one: another host leads, from the last checkpoint.
+disturb lead --set checkpoint.steps=20
+kill -9 $process "$leader"
+wait_for test -f "$work/lead/checkpoint_60.mdl" || complain 'nobody took the lead'
+wait_for no_agents || complain 'agents are left'
+[ "$("$csengine" checkpoint digest "$work/lead/checkpoint_60.mdl")" = "$(digest undisturbed)" ] ||
+    complain 'the weights of the run whose leader was lost differ'
 
 [ $failed -eq 0 ] && rm -rf "$work"
 exit $failed

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "engine/base/arena.h"
+
 #include "workers/arena/memory.h"
 #include "workers/arena/private_memory.h"
 #include "workers/arena/state_ranges.h"
@@ -70,6 +72,31 @@ static int64_t absent_bytes(const cse_cluster_layout *layout, const cse_arena_he
     return bytes;
 }
 
+/* What several hosts would cut. */
+static int64_t cut_bytes(const cse_execution *e, const cse_arena_head *head)
+{
+    int64_t bytes = 0;
+    if (e->cluster.state_copies == 0)
+        return 0;
+    const int count = cse_state_ranges_find(e->graph, head, NULL, NULL);
+    cse_state_range *items = cse_calloc((size_t)count + 1, sizeof *items);
+    cse_state_chunk *chunks = cse_calloc((size_t)head->update_chunks + 1, sizeof *chunks);
+    cse_state_ranges_find(e->graph, head, items, chunks);
+    for (int c = 0; c < head->update_chunks; c++)
+        for (int r = chunks[c].ranges[CSE_STATES_OWN]; r < chunks[c].ranges[CSE_STATE_SHARES]; r++)
+            bytes += items[r].bytes;
+    free(items);
+    free(chunks);
+    return bytes;
+}
+
+int64_t cse_execution_states_on(const cse_execution_needs *needs, int hosts)
+{
+    const int copies = needs->state_copies < hosts ? needs->state_copies : hosts;
+    return needs->state_bytes - needs->cut_bytes +
+           (needs->cut_bytes * (copies > 0 ? copies : hosts) + hosts - 1) / hosts;
+}
+
 cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs *needs)
 {
     cse_arena_head head;
@@ -101,6 +128,8 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
         .sum_bytes = sums + cse_arena_reduced_bytes(&head),
         .input_bytes = head.ring_count * head.input_stride,
         .workspace_bytes = e->graph->space_bytes[CSE_SPACE_REPLICA],
+        .cut_bytes = cut_bytes(e, &head),
+        .state_copies = e->cluster.state_copies,
     };
     needs->worker_bytes = needs->replicas * needs->replica_bytes +
                           needs->weight_servers * needs->weight_server_bytes +
@@ -147,6 +176,8 @@ void cse_execution_needs_raise(cse_execution_needs *needs, const cse_execution_n
     raise_bytes(&needs->input_worker_bytes, other->input_worker_bytes);
     raise_bytes(&needs->mover_bytes, other->mover_bytes);
     raise_bytes(&needs->state_bytes, other->state_bytes);
+    raise_bytes(&needs->cut_bytes, other->cut_bytes);
+    raise_count(&needs->state_copies, other->state_copies);
     raise_bytes(&needs->sum_bytes, other->sum_bytes);
     raise_bytes(&needs->input_bytes, other->input_bytes);
     raise_bytes(&needs->workspace_bytes, other->workspace_bytes);

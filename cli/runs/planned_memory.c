@@ -98,6 +98,20 @@ static int64_t peak_of(const phase *phases, int count, int64_t checkpoint_bytes)
 
 /* ---- output ---- */
 
+/* Of states that several hosts would cut. */
+static const int numbers_of_hosts[] = { 2, 3, 4, 8, 16 };
+enum { NUMBERS = sizeof numbers_of_hosts / sizeof numbers_of_hosts[0] };
+
+static json_t *hosts_json(const cse_execution_needs *n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < NUMBERS && n->cut_bytes > 0; i++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:I}", "hosts", numbers_of_hosts[i], "state_bytes",
+                            (json_int_t)cse_execution_states_on(n, numbers_of_hosts[i])));
+    return list;
+}
+
 static json_t *phase_json(const phase *f)
 {
     const cse_execution_needs *n = f->needs;
@@ -122,8 +136,9 @@ json_t *cse_planned_memory_json(const cse_planned_memory *planned)
     json_t *list = json_array();
     for (int i = 0; i < count; i++)
         json_array_append_new(list, phase_json(&phases[i]));
-    return json_pack("{s:I, s:I, s:o}", "peak_bytes", (json_int_t)peak_of(phases, count, copy),
-                     "checkpoint_bytes", (json_int_t)copy, "phases", list);
+    return json_pack("{s:I, s:I, s:o, s:o}", "peak_bytes", (json_int_t)peak_of(phases, count, copy),
+                     "checkpoint_bytes", (json_int_t)copy, "phases", list, "states_by_hosts",
+                     hosts_json(&planned->training));
 }
 
 #define MB(bytes) ((double)(bytes)*1e-6)
@@ -152,6 +167,18 @@ static void print_phase(const phase *f)
               MB(n->state_bytes), MB(n->sum_bytes), MB(n->input_bytes), MB(n->workspace_bytes));
 }
 
+static void print_hosts(const cse_execution_needs *n)
+{
+    if (n->cut_bytes == 0)
+        return;
+    cse_print("states.shard: of the states, %.1f MB on one host, each of several hosts has",
+              MB(n->state_bytes));
+    for (int i = 0; i < NUMBERS; i++)
+        cse_print("%s %.1f MB of %d", i > 0 ? "," : "",
+                  MB(cse_execution_states_on(n, numbers_of_hosts[i])), numbers_of_hosts[i]);
+    cse_print("\n\n");
+}
+
 void cse_planned_memory_print(const cse_planned_memory *planned)
 {
     phase phases[MOST_PHASES];
@@ -159,6 +186,7 @@ void cse_planned_memory_print(const cse_planned_memory *planned)
     const int64_t copy = planned->training.checkpoint_bytes;
     for (int i = 0; i < count; i++)
         print_phase(&phases[i]);
+    print_hosts(&planned->training);
     cse_print("at most %.1f MB", MB(peak_of(phases, count, copy)));
     if (copy > 0)
         cse_print(", of which %.1f MB are a copy of the states while a checkpoint is written",

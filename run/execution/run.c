@@ -21,6 +21,7 @@
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/weight_average.h"
 #include "run/execution/compile_step.h"
+#include "run/execution/cut_states.h"
 #include "run/execution/data_checks.h"
 #include "run/execution/divergence.h"
 #include "run/execution/fill_states.h"
@@ -447,6 +448,7 @@ static cse_cluster_options cluster_of(const runner *r)
     cse_cluster_options cluster = r->session->opened.cluster;
     if (cse_dataloader_batching_view(r->loader)->last_samples > 0 && cluster.num_csx > most)
         cluster.num_csx = most;
+    cluster.state_copies = r->step->training ? cluster.state_copies : 0;
     return cluster;
 }
 
@@ -483,6 +485,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .run_directory = session->observer.run_directory,
         .endpoint = session->execution.endpoint,
         .left = r->step->training ? &r->left : NULL,
+        .before = session->standing.cluster,
         .hosts = r->hosts,
         .callbacks = { .self = r,
                        .fill_states = fill_states,
@@ -577,6 +580,7 @@ static cse_status execute(runner *r)
     if (session->hooks.meet_hosts != NULL && r->last_step > r->first_step) {
         CSE_TRY(session->hooks.meet_hosts(session->hooks.self, &execution, &r->hosts));
         execution.hosts = r->hosts;
+        CSE_TRY(cse_check_cut_states(r->step, &execution));
     }
     if (r->step->training && !cse_session_take_arena(session, r->found, &execution)) {
         r->found = false;

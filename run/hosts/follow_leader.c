@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/config/states_settings.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
@@ -39,7 +40,8 @@ typedef struct follower {
     int lock; /* of the lead, once it is taken; else -1 */
     cse_record_tail *tail;
     bool gave_up;
-    bool waits; /* for its turn to lead */
+    bool waits;    /* for its turn to lead */
+    bool has_part; /* of the states alone: its last step cannot be saved */
 } follower;
 
 static bool told_to_end(const follower *f)
@@ -86,7 +88,7 @@ static int stops(void *self)
         return 2;
     try_to_lead(f);
     if (f->lock >= 0)
-        return 1;
+        return f->has_part ? 2 : 1;
     cse_host_message told;
     return f->gave_up || cse_host_group_told(f->group, &told) ||
                    (f->given.message.kind != 0 && cse_host_group_has_other_job(f->group, &f->given))
@@ -174,6 +176,10 @@ static cse_status run_job(follower *f)
                                    .kinds = cse_kinds };
     CSE_TRY(cse_config_check(&text, NULL, &config));
     cse_status status = cse_job_settings_read(config, CSE_JOB_TRAIN, f->arena, &settings);
+    cse_states_place states = { 0 };
+    if (status == CSE_OK)
+        status = cse_states_place_read(settings.states, &states);
+    f->has_part = states.copies > 0;
     f->hosts = (struct cse_job_hosts){
         .group = f->group, .given = &f->given, .tail = f->tail, .takes_lead = takes_lead, .self = f
     };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/config/states_settings.h"
 #include "engine/base/confinement.h"
 #include "workers/host_launchers/host_launcher.h"
 
@@ -26,6 +27,7 @@ struct cse_host_change {
     host_record records[CSE_MAX_HOSTS];
     char leader[CSE_HOST_NAME_BYTES];
     bool is_asked;
+    bool cuts_states;       /* over its hosts: they are cut again over those that are left */
     cse_host_list taken[2]; /* that the environment points to: now, and before that */
     int newest;
     const cse_host_list *before; /* the environment's list before the newest one */
@@ -35,7 +37,10 @@ struct cse_host_change {
 cse_host_change *cse_host_change_new(const cse_job_settings *settings)
 {
     cse_host_change *change = cse_calloc(1, sizeof *change);
+    cse_states_place states;
     change->settings = settings;
+    change->cuts_states =
+        cse_states_place_read(settings->states, &states) == CSE_OK && states.copies > 0;
     pthread_mutex_init(&change->lock, NULL);
     return change;
 }
@@ -100,6 +105,7 @@ double cse_host_change_lose(cse_host_change *change, const char *name, int64_t n
     if (record != NULL && !record->is_lost) {
         record->is_lost = true;
         record->losses++;
+        change->is_asked = change->is_asked || change->cuts_states;
         delay = change->settings->host_settings.return_seconds > 0 ? put_off(change, record, now_ns)
                                                                    : -1;
     }

@@ -6,6 +6,9 @@
  * watch it this is a recovery. Asked for by an operator, in the job's thread, or, when a lost host
  * is back, by the thread that looks after the hosts.
  *
+ * Where the states of the run are cut over its hosts, the loss of one asks for a change by itself,
+ * so that each part has as many copies again as it is to have.
+ *
  * It outlives the group of hosts that runs: it keeps the whole list, and which of them are lost. A
  * lost host is left out of the next group, and may come back after a delay that doubles with each
  * loss, so that one that fails again and again costs less and less. */

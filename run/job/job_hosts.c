@@ -135,6 +135,8 @@ const char *cse_job_checkpoint_directory(const cse_job *j)
     const struct cse_job_hosts *h = j->environment->hosts;
     if (!cse_job_follows(j))
         return j->session->configuration.model_dir;
+    if (j->session->opened.cluster.state_copies > 0)
+        return NULL; /* it has a part of the states alone */
     return h->takes_lead != NULL && h->takes_lead(h->self) ? h->given->message.job.model_dir : NULL;
 }
 
@@ -149,6 +151,11 @@ void cse_job_stop(const cse_job *j)
         cse_stop();
     else if (!cse_job_follows(j))
         cse_host_group_end_execution(j->environment->hosts->group);
+}
+
+bool cse_job_lost_part(const cse_job *j)
+{
+    return j->environment->hosts != NULL && cse_host_group_lost_part(j->environment->hosts->group);
 }
 
 bool cse_job_doubts_states(const cse_job *j)

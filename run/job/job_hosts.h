@@ -46,6 +46,8 @@ void cse_job_hosts_attach(cse_job *job);
  * that all of them end with. */
 void cse_job_stop(const cse_job *job);
 bool cse_job_stops_here(const cse_job *job);
+/* Whether a host is lost, and with it a part of the states that it alone had. */
+bool cse_job_lost_part(const cse_job *job);
 /* Whether the hosts do not agree on what was trained, which is not to be saved then. */
 bool cse_job_doubts_states(const cse_job *job);
 /* The leader tells the others where training begins: steps count from hooks.run_start

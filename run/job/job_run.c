@@ -691,6 +691,24 @@ static cse_status run_session(job *j)
     return CSE_OK;
 }
 
+/* A run that lost a part of its states has a checkpoint to go on from, and other hosts. */
+static bool goes_back(const job *j, cse_status status)
+{
+    if (status == CSE_OK || j->environment->host_change == NULL || !cse_job_lost_part(j))
+        return false;
+    cse_log_line(CSE_LOG_WARNING, "%s: the run goes on from its last checkpoint, without that host",
+                 cse_error_message());
+    return true;
+}
+
+/* A host that has a part of the states alone has no digest of all; neither has a leading one that
+ * was stopped before it had those of the others. */
+static bool has_all_states(const job *j)
+{
+    return j->session->opened.cluster.state_copies == 0 ||
+           (!cse_job_follows(j) && !j->session->network.states_lost);
+}
+
 static void end_life(job *j, cse_status status)
 {
     const cse_job_result *result = j->result;
@@ -728,7 +746,7 @@ cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *r
     j.loggers = cse_logger_set_new(settings->loggers, settings->logger_count);
     cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);
-    if (status == CSE_OK && !session.compile_only && !session.validate_only)
+    if (status == CSE_OK && !session.compile_only && !session.validate_only && has_all_states(&j))
         status = cse_job_digest(j.session,
                                 settings->mode == CSE_JOB_EVALUATE && !result->foreign_weights &&
                                         result->checkpoint_path[0] != '\0'
@@ -737,16 +755,20 @@ cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *r
                                 result->weights_digest);
     if (status == CSE_OK)
         status = cse_job_check_end(&j);
-    result->hands_on = status == CSE_OK && result->stopped &&
-                       cse_host_change_is_asked(environment->host_change) &&
-                       stop_requested(&j) == 3;
-    cse_recorder_close(&j.recorder,
-                       &(cse_recorder_end){
-                           .status = status,
-                           .hands_on = result->hands_on ? "the run goes on with other hosts" : NULL,
-                           .stopped = result->stopped,
-                           .left_alone = cse_takeover_is_left_alone(environment->takeover),
-                           .weights_digest = result->weights_digest });
+    const bool back = goes_back(&j, status);
+    status = back ? CSE_OK : status;
+    result->hands_on =
+        back || (status == CSE_OK && result->stopped &&
+                 cse_host_change_is_asked(environment->host_change) && stop_requested(&j) == 3);
+    cse_recorder_close(
+        &j.recorder,
+        &(cse_recorder_end){ .status = status,
+                             .hands_on = back ? "the run goes on from its last checkpoint"
+                                         : result->hands_on ? "the run goes on with other hosts"
+                                                            : NULL,
+                             .stopped = result->stopped,
+                             .left_alone = cse_takeover_is_left_alone(environment->takeover),
+                             .weights_digest = result->weights_digest });
     end_life(&j, status);
     cse_callback_set_destroy(&j.callbacks);
     cse_past_validations_destroy(&j.past);

@@ -68,7 +68,10 @@ cse_status cse_session_capture(cse_session *session, const cse_graph *graph,
 {
     cse_shared_checkpoint *memory = NULL;
     uint64_t *offsets = cse_calloc((size_t)graph->state_count + 1, sizeof *offsets);
-    const char *directory = session->opened.cluster.states_directory;
+    const cse_cluster_options *cluster = &session->opened.cluster;
+    const char *directory = cluster->states_directory;
+    if (directory == NULL && cluster->state_copies > 0) /* no more memory than one host's part */
+        directory = cluster->gather_directory;
     cse_status status = cse_shared_checkpoint_new_in(directory, &memory);
     for (int i = 0; i < graph->state_count && status == CSE_OK; i++)
         if (!bound[i]->constant)

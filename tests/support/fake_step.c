@@ -21,7 +21,7 @@ struct fake_step {
     cse_op partial, value;
     cse_node nodes[16];
     cse_node *node_list[16];
-    cse_node *assigns[2][2];
+    cse_node *assigns[2][2], *reads[2];
     cse_group groups[5]; /* two of UPDATE, three of REPLICA */
     cse_state_entry states[4];
     int64_t at_large, at_small, at_loss; /* bytes in a partial sum */
@@ -218,6 +218,17 @@ fake_step *fake_step_new(int microbatches, int large, int small)
     for (int g = GROUP_LARGE; g < GROUPS; g++)
         step->groups[g] = (cse_group){ .kind = CSE_GROUP_LOOP, .part = CSE_PART_REPLICA };
     add_groups(step);
+    /* Of the states, the forward pass reads the weights alone. */
+    for (int g = 0; g < 2; g++) {
+        cse_node *read = add_node(step, &cse_op_state, CSE_SPACE_STATE,
+                                  step->states[2 * g].offset_bytes, g == 0 ? large : small);
+        read->attributes.integers[0] = 2 * g;
+        read->group = -1;
+        step->reads[g] = read;
+    }
+    step->nodes[0].part = CSE_PART_REPLICA;
+    step->nodes[0].inputs = step->reads;
+    step->nodes[0].input_count = 2;
     graph->space_bytes[CSE_SPACE_REDUCED] = *partial_bytes;
     graph->space_bytes[CSE_SPACE_INPUT] = BATCH * 4;
     graph->space_bytes[CSE_SPACE_WEIGHTS] = 64;

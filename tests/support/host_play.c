@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/arena.h"
 #include "workers/arena/arena_hosts.h"
 #include "workers/arena/piece.h"
+#include "workers/arena/state_ranges.h"
+
+enum { POISON = 0xa5 };
 
 static jmp_buf death;
 static uint64_t random_state;
@@ -81,6 +85,42 @@ static bool has_data(const play_case *test, int h)
     return test->with_data == 0 || h >= test->hosts - test->with_data;
 }
 
+/* What the host has no use for must neither be read nor written. */
+static void for_absent(const cse_cluster *cluster, void (*call)(unsigned char *bytes, size_t size))
+{
+    for (int c = 0; cse_states_are_cut(cluster) && c < cluster->head->update_chunks; c++) {
+        const cse_state_chunk *of = &cluster->state_chunks[c];
+        for (int r = of->ranges[CSE_STATES_OWN];
+             r < of->ranges[CSE_STATES_OWN + 1] && !cse_chunk_is_kept(cluster, c); r++)
+            call(cse_arena_states(cluster) + cluster->state_ranges[r].first,
+                 (size_t)cluster->state_ranges[r].bytes);
+    }
+}
+
+static void poison(unsigned char *bytes, size_t size)
+{
+    memset(bytes, POISON, size);
+}
+
+static void poison_absent(const cse_cluster *cluster)
+{
+    for_absent(cluster, poison);
+}
+
+static void expect_poison(unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        ck_assert_int_eq(bytes[i], POISON);
+}
+
+static unsigned char *copied; /* states that are compared */
+static unsigned char *copied_from;
+
+static void copy_over(unsigned char *bytes, size_t size)
+{
+    memcpy(copied + (bytes - copied_from), bytes, size);
+}
+
 static void open_host(play *self, int h, const cse_host_cut *cut)
 {
     const play_case *test = self->test;
@@ -100,8 +140,10 @@ static void open_host(play *self, int h, const cse_host_cut *cut)
                                   .host = h,
                                   .host_count = test->hosts,
                                   .data_hosts = data,
-                                  .cut = cut };
+                                  .cut = cut,
+                                  .state_copies = test->copies };
     ck_assert_int_eq(cse_cluster_create(&layout, &place->cluster), CSE_OK);
+    poison_absent(place->cluster);
     place->count = cse_cluster_slot_count(place->cluster);
     for (int slot = 0; slot < place->count; slot++)
         seat(self, h, slot);
@@ -114,7 +156,7 @@ void play_open(play *self, const play_case *test, uint64_t seed)
                     .step = fake_step_new(test->microbatches, test->large, 100),
                     .place = { .host_count = test->hosts,
                                .session = 5,
-                               .frame_elements = 700,
+                               .frame_elements = test->copies > 0 ? 6000 : 700,
                                .frame_input_bytes = test->frame_bytes } };
     self->states = fake_step_states(self->step);
     random_state = seed;
@@ -200,6 +242,8 @@ static bool may_lose(const play *self, int h)
     int left = 0;
     for (int other = 0; other < self->test->hosts; other++)
         left += other != h && has_data(self->test, other) && !self->hosts[other].gone;
+    if (self->test->copies > 0 && h == 0)
+        return false; /* it leads */
     return left > 0;
 }
 
@@ -253,14 +297,23 @@ static void check_bits(play *self, uint64_t seed)
     const size_t bytes = (size_t)fake_step_graph(self->step)->space_bytes[CSE_SPACE_STATE];
     unsigned char *expected = fake_step_states(self->step);
     fake_step_reference(self->step, self->test->payload, steps, expected, want);
+    unsigned char *whole = cse_malloc(bytes);
+    memcpy(whole, expected, bytes);
     for (int h = 0; h < self->test->hosts; h++) {
         const host *place = &self->hosts[h];
         if (place->gone)
             continue;
+        /* All but what is absent, which is as it was. */
+        for_absent(place->cluster, expect_poison);
+        copied = expected;
+        copied_from = cse_arena_states(place->cluster);
+        for_absent(place->cluster, copy_over);
         ck_assert_msg(memcmp(want, place->fetched, (size_t)steps[1] * sizeof want[0]) == 0 &&
                           memcmp(expected, cse_cluster_states_view(place->cluster), bytes) == 0,
                       "seed %llu: host %d has other bits", (unsigned long long)seed, h);
+        memcpy(expected, whole, bytes);
     }
+    free(whole);
     free(expected);
 }
 

@@ -30,6 +30,7 @@ typedef struct play_case {
     int large;
     int with_data;   /* so many hosts, the last ones; 0: all */
     int frame_bytes; /* of input */
+    int copies;      /* of states that are cut over the hosts; 0: each has all */
 } play_case;
 
 typedef struct play {

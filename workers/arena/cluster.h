@@ -50,6 +50,10 @@ typedef struct cse_cluster_layout {
     cse_host_set lost_hosts, data_hosts;
     const cse_host_cut *cut;
     const struct cse_arena_nodes *nodes; /* see arena_nodes.h; NULL: of no matter */
+    /* States that are cut over these hosts (state_ranges.h): so many hosts have each part, and this
+     * one leads; 0: each host has all states. */
+    int state_copies, leader;
+    const char *gather_directory; /* for a file of all of them (state_gather.h); NULL: memory */
 } cse_cluster_layout;
 
 #endif

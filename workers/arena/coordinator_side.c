@@ -9,6 +9,7 @@
 #include "workers/arena/arena_hosts.h"
 #include "workers/arena/doorbell.h"
 #include "workers/arena/layout.h"
+#include "workers/arena/state_gather.h"
 
 static void announce(cse_cluster *cluster)
 {
@@ -70,13 +71,16 @@ int64_t cse_cluster_steps_done(const cse_cluster *cluster)
 
 const unsigned char *cse_cluster_states_view(const cse_cluster *cluster)
 {
-    return cse_arena_states(cluster);
+    const unsigned char *gathered =
+        cse_cluster_gathered_view(cluster, cse_cluster_steps_done(cluster));
+    return gathered != NULL ? gathered : cse_arena_states(cluster);
 }
 
 bool cse_cluster_has_states(const cse_cluster *cluster, const void *values)
 {
     const uintptr_t at = (uintptr_t)values, first = (uintptr_t)cse_arena_states(cluster);
-    return at >= first && at - first < (uintptr_t)cluster->head->state_bytes;
+    return (at >= first && at - first < (uintptr_t)cluster->head->state_bytes) ||
+           cse_cluster_has_gathered(cluster, values);
 }
 
 unsigned char *cse_cluster_initial_states(cse_cluster *cluster)

@@ -42,7 +42,8 @@ void cse_cluster_unhold(cse_cluster *cluster);
 /* Steps committed, first_step included. The states are those after that many steps, or partly
  * updated for the next one. They are constant while step `steps_done` is unreleased or held. */
 int64_t cse_cluster_steps_done(const cse_cluster *cluster);
-/* Borrowed; CSE_SPACE_STATE in the arena. */
+/* Borrowed; CSE_SPACE_STATE in the arena, or, where it was gathered after these steps, all of it
+ * (state_gather.h). */
 const unsigned char *cse_cluster_states_view(const cse_cluster *cluster);
 /* Whether `values` lies in them. */
 bool cse_cluster_has_states(const cse_cluster *cluster, const void *values);

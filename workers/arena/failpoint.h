@@ -33,6 +33,10 @@
     X(CSE_FAILPOINT_PIECE_UNPUBLISHED, "another host's piece is there, its word not yet")   \
     X(CSE_FAILPOINT_PIECE_PUBLISHED, "another host's piece is there and published")         \
     X(CSE_FAILPOINT_PIECES_SENT, "all other hosts have this one's pieces")                  \
+    X(CSE_FAILPOINT_STATES_SENT, "a frame of new states was sent to another host")          \
+    X(CSE_FAILPOINT_STATES_CLAIMED, "another host's new states begin to arrive")            \
+    X(CSE_FAILPOINT_STATES_UNPUBLISHED, "another host's new states are there, no word yet") \
+    X(CSE_FAILPOINT_STATES_GATHERED, "a part of the states came, which is not told yet")    \
     X(CSE_FAILPOINT_INPUT_ASKED, "another host was asked for a microbatch")                 \
     X(CSE_FAILPOINT_INPUT_SENT, "a part of a microbatch was sent to another host")          \
     X(CSE_FAILPOINT_INPUT_UNPUBLISHED, "another host's microbatch is there, its word not yet")

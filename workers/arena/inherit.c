@@ -96,6 +96,7 @@ cse_status cse_cluster_inherit(const cse_cluster_layout *layout, int descriptor,
     cse_cluster *cluster = NULL;
     *result = NULL;
     CSE_TRY(cse_cluster_map(descriptor, &cluster));
+    cluster->graph = layout->graph;
     cse_status status = check(cluster, layout, layout->first_step + layout->num_steps);
     if (status == CSE_OK && cse_cluster_steps_done(cluster) < cluster->head->end_step)
         status = cse_arena_reserve(cluster);
@@ -103,7 +104,6 @@ cse_status cse_cluster_inherit(const cse_cluster_layout *layout, int descriptor,
         cse_cluster_destroy(&cluster);
         return status;
     }
-    cluster->graph = layout->graph;
     cluster->read = cse_cluster_freed(cluster);
     *result = cluster;
     return CSE_OK;
@@ -118,8 +118,9 @@ cse_status cse_cluster_extend(cse_cluster *cluster, const cse_cluster_layout *la
         return cse_fail(CSE_UNAVAILABLE, "the arena does not stand at step %lld",
                         (long long)layout->first_step);
     cse_arena_place_hosts(cluster, layout);
-    CSE_TRY(cse_arena_reserve(cluster));
     cluster->graph = layout->graph;
+    cluster->gather_directory = layout->gather_directory;
+    CSE_TRY(cse_arena_reserve(cluster));
     cluster->read = done;
     cse_cluster_free_records(cluster, done);
     atomic_store(&cluster->control->stopping, 0);

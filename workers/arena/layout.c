@@ -9,6 +9,7 @@
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/residency.h"
 #include "workers/arena/sums.h"
+#include "workers/hosts/state_cut.h"
 
 enum { PAGE_BYTES = 4096 };
 
@@ -175,6 +176,48 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     return CSE_OK;
 }
 
+static int count_assigns(const cse_group *group)
+{
+    int count = 0;
+    for (int n = 0; n < group->node_count; n++)
+        count += group->nodes[n]->op == &cse_op_assign;
+    return count;
+}
+
+/* A range for each state that a group assigns in a chunk. */
+static int count_ranges(const cse_graph *graph, const cse_arena_head *head)
+{
+    int count = 0;
+    for (int chunk = 0; chunk < head->update_chunks; chunk++)
+        for (int64_t line = 0;;) {
+            const cse_update_part part = cse_update_part_of(head, graph, chunk, line);
+            if (part.group < 0)
+                break;
+            count += count_assigns(&graph->groups[part.group]);
+            line += part.end - part.first;
+        }
+    return count;
+}
+
+static void describe_states(const cse_cluster_layout *layout, cse_arena_head *head)
+{
+    const cse_host_set owners = cse_arena_state_owners(layout);
+    if (head->host_count == 1 || head->update_chunks == 0 || layout->state_copies == 0)
+        return;
+    head->state_copies = cse_state_copies(&owners, layout->state_copies);
+    head->leader = layout->leader;
+    head->state_range_count = count_ranges(layout->graph, head);
+}
+
+cse_host_set cse_arena_state_owners(const cse_cluster_layout *layout)
+{
+    cse_host_set owners = cse_hosts_first(layout->host_count);
+    for (int h = 0; h < layout->host_count; h++)
+        if (cse_hosts_have(&layout->lost_hosts, h))
+            cse_hosts_remove(&owners, h);
+    return owners;
+}
+
 static int64_t place(int64_t *total, int64_t bytes, int64_t alignment)
 {
     int64_t at = aligned(*total, alignment);
@@ -212,6 +255,11 @@ static void arrange(cse_arena_head *head)
     head->final_elements_offset = place(
         &total, head->movers * head->tree_node_count * (int64_t)sizeof(cse_node_elements), 64);
     head->segments_offset = place(&total, head->segment_count * (int64_t)sizeof(cse_segment), 64);
+    const int64_t cut_chunks = head->state_copies > 0 ? head->update_chunks : 0;
+    head->state_ranges_offset =
+        place(&total, head->state_range_count * (int64_t)sizeof(cse_state_range), 64);
+    head->state_chunks_offset = place(&total, cut_chunks * (int64_t)sizeof(cse_state_chunk), 64);
+    head->gathered_offset = place(&total, cut_chunks * (int64_t)sizeof(int64_t), 64);
     head->data_offset = place(&total, head->data_bytes, 64);
     head->undo_offset = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
     head->records_offset = place(&total, head->record_count * head->record_stride, PAGE_BYTES);
@@ -240,6 +288,7 @@ static void arrange(cse_arena_head *head)
 cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *head)
 {
     CSE_TRY(describe(layout, head));
+    describe_states(layout, head);
     arrange(head);
     return CSE_OK;
 }
@@ -262,6 +311,11 @@ void cse_arena_bind(cse_cluster *cluster)
         head->host_count > 1 ? (cse_arena_hosts *)(void *)(base + head->hosts_offset) : NULL;
     cluster->asked = (_Atomic int64_t *)(void *)(base + head->asked_offset);
     cluster->final_elements = (cse_node_elements *)(void *)(base + head->final_elements_offset);
+    const void *ranges = base + head->state_ranges_offset;
+    const void *chunks = base + head->state_chunks_offset;
+    cluster->state_ranges = (const cse_state_range *)ranges;
+    cluster->state_chunks = (const cse_state_chunk *)chunks;
+    cluster->gathered = (_Atomic int64_t *)(void *)(base + head->gathered_offset);
     cluster->segments =
         (cse_segments){ .items = (const cse_segment *)(const void *)(base + head->segments_offset),
                         .count = head->segment_count,
@@ -269,12 +323,12 @@ void cse_arena_bind(cse_cluster *cluster)
                         .seed = head->seed };
 }
 
-cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph, int chunk,
-                                      int64_t line)
+cse_update_part cse_update_part_of(const cse_arena_head *head, const cse_graph *graph, int chunk,
+                                   int64_t line)
 {
-    assert(chunk >= 0 && chunk < cluster->head->update_chunks && line >= 0);
-    const int64_t chunk_first = chunk * cluster->head->update_chunk_lines;
-    const int64_t chunk_end = chunk_first + cluster->head->update_chunk_lines;
+    assert(chunk >= 0 && chunk < head->update_chunks && line >= 0);
+    const int64_t chunk_first = chunk * head->update_chunk_lines;
+    const int64_t chunk_end = chunk_first + head->update_chunk_lines;
     for (int i = 0; i < graph->group_count; i++) {
         const cse_group *group = &graph->groups[i];
         if (group->part != CSE_PART_UPDATE)

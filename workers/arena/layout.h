@@ -23,6 +23,8 @@
  *     asked         positions that hosts without data have asked for      mover
  *     final         how much of a node is final while it is computed      claimer of the node
  *     segments      which values of a gradient are rounded (constant)     creator
+ *     state_ranges  bytes of each update chunk, and its hosts (constant)  creator
+ *     gathered      chunks whose parts of the states were gathered        mover
  *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
  *     statistics    tensor statistics of every n-th step                  claimer of norm
@@ -56,7 +58,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 16,
+    CSE_ARENA_VERSION = 17,
     CSE_ARENA_HEAD_BYTES = 4096,
     /* Processors fetch lines in pairs: words that all processes read and some write have one. */
     CSE_HOT_BYTES = 128,
@@ -145,14 +147,32 @@ typedef struct cse_node_elements {
     _Atomic int64_t count;
 } cse_node_elements;
 
+/* Of states that are cut over hosts: see state_ranges.h. */
+typedef struct cse_state_range {
+    int64_t first, bytes; /* in CSE_SPACE_STATE */
+} cse_state_range;
+
+typedef struct cse_state_chunk {
+    int32_t ranges[3]; /* by cse_state_share: its first range; then where its last one ends */
+    int32_t owners[2]; /* as many as there are copies */
+} cse_state_chunk;
+
 typedef struct cse_arena_hosts {
-    cse_word sent; /* all other hosts have this one's sums of the step */
+    cse_word sent; /* all other hosts have this one's sums, and states, of the step */
     /* A cse_host_set. One who reads while it is written sees some hosts lost before others. */
     _Atomic uint64_t lost[CSE_HOST_SET_WORDS];
     _Atomic int32_t newest;     /* index in `cuts`; the other one counts before its first step */
     _Atomic int64_t exposed_ns; /* own sums complete, others' awaited; written by the mover */
     _Atomic int64_t asks;       /* how often a position was added to `asked` */
     cse_host_set data_hosts;    /* that have the data; none: all (constant) */
+    cse_host_set state_owners;  /* over which states are cut (constant) */
+    /* Of states that are cut over hosts. The leading host has begun to change its own in all steps
+     * below; told by its mover, and by this host's coordinator. */
+    _Atomic int64_t leader_ready;
+    /* Of the leading host: parts are gathered as they are before step `gather` - 1; 0: none are.
+     * Those of chunks first : 32 | end : 32. It is past the step that it stands at: `passed`. */
+    _Atomic int64_t gather, passed;
+    _Atomic uint64_t gather_chunks;
     cse_host_cut cuts[2];
     cse_arena_host hosts[CSE_MAX_HOSTS];
 } cse_arena_hosts;
@@ -171,6 +191,8 @@ typedef struct cse_arena_head {
     int32_t payload, payload_stochastic; /* a cse_rounding */
     int32_t exact;                       /* boolean: no segment is rounded */
     int32_t segment_count;
+    int32_t state_copies, leader; /* of states that are cut over hosts; 0: each host has all */
+    int32_t state_range_count;
     int32_t reduce_chunks, update_chunks;
     int32_t digest_count; /* of a step: update_chunks; 0: steps have no digests */
     int32_t chain_count;
@@ -194,8 +216,9 @@ typedef struct cse_arena_head {
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
         hosts_offset, asked_offset, final_elements_offset, records_offset, statistics_offset,
-        digests_offset, chains_offset, kernels_offset, weights_offset, reduced_offset,
-        states_offset, input_offset, own_sums_offset, partial_sums_offset;
+        state_ranges_offset, state_chunks_offset, gathered_offset, digests_offset, chains_offset,
+        kernels_offset, weights_offset, reduced_offset, states_offset, input_offset,
+        own_sums_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -212,8 +235,13 @@ struct cse_cluster {
     cse_node_elements *final_elements; /* of each node; with other hosts only */
     cse_slot *slots;
     cse_segments segments;
-    const cse_graph *graph; /* the coordinator's, borrowed; NULL in workers */
-    int64_t read;           /* by the coordinator: steps whose records it was handed */
+    const cse_state_range *state_ranges;
+    const cse_state_chunk *state_chunks;
+    _Atomic int64_t *gathered;       /* by update chunk: 1 + the step before which it is so */
+    struct cse_state_gather *gather; /* of the coordinator; NULL: nothing was gathered */
+    const char *gather_directory;    /* borrowed; NULL: memory */
+    const cse_graph *graph;          /* the coordinator's, borrowed; NULL in workers */
+    int64_t read;                    /* by the coordinator: steps whose records it was handed */
     /* The counters when the coordinator last said that steps are taken: see cse_step_times. */
     int64_t waited_before_ns, exposed_before_ns;
 };
@@ -221,6 +249,8 @@ struct cse_cluster {
 /* Fills `head`: sizes, counts and offsets. CSE_CONFIG for counts out of range, CSE_INTERNAL for a
  * graph whose update groups do not fit the protocol. `segment_count` and `exact` are as given. */
 cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *head);
+/* Hosts over which states are cut: those that the execution begins with. */
+cse_host_set cse_arena_state_owners(const cse_cluster_layout *layout);
 /* Bytes for what REDUCE joins: none where each step has one exact partial sum, which is read where
  * it lies. */
 int64_t cse_arena_reduced_bytes(const cse_arena_head *head);
@@ -389,7 +419,13 @@ typedef struct cse_update_part {
 } cse_update_part;
 
 /* The part that begins at or contains line `line` (relative to the chunk) of chunk `chunk`. */
-cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph, int chunk,
-                                      int64_t line);
+cse_update_part cse_update_part_of(const cse_arena_head *head, const cse_graph *graph, int chunk,
+                                   int64_t line);
+
+static inline cse_update_part cse_arena_update_part(const cse_cluster *cluster,
+                                                    const cse_graph *graph, int chunk, int64_t line)
+{
+    return cse_update_part_of(cluster->head, graph, chunk, line);
+}
 
 #endif

@@ -17,6 +17,10 @@
 #include "workers/arena/node_plan.h"
 #include "workers/arena/shards.h"
 #include "workers/arena/slots.h"
+#include "workers/arena/state_gather.h"
+#include "workers/arena/state_ranges.h"
+
+enum { PAGE_BYTES = 4096 };
 
 static const char magic[8] = "csearena";
 
@@ -62,9 +66,33 @@ cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas)
     return cluster->hosts == NULL ? CSE_OK : reserve_plan(cluster, INT64_MAX, replicas);
 }
 
+/* All but the parts of states that other hosts have. */
+static cse_status reserve_fixed(cse_cluster *cluster, const cse_graph *graph)
+{
+    const cse_arena_head *head = cluster->head;
+    cse_byte_range *absent = NULL;
+    cse_status status = CSE_OK;
+    int64_t from = 0;
+    const int count =
+        cse_states_are_cut(cluster)
+            ? cse_absent_states(graph, head, &cluster->hosts->state_owners, head->host, &absent)
+            : 0;
+    for (int i = 0; i < count && status == CSE_OK; i++) {
+        const int64_t first =
+            (head->states_offset + absent[i].first + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+        const int64_t end = (head->states_offset + absent[i].end) / PAGE_BYTES * PAGE_BYTES;
+        if (first >= end)
+            continue;
+        status = reserve(cluster, from, first - from);
+        from = end;
+    }
+    free(absent);
+    return status == CSE_OK ? reserve(cluster, from, head->sparse_offset - from) : status;
+}
+
 cse_status cse_arena_reserve(cse_cluster *cluster)
 {
-    CSE_TRY(reserve(cluster, 0, cluster->head->sparse_offset));
+    CSE_TRY(reserve_fixed(cluster, cluster->graph));
     return cse_arena_reserve_partial_sums(cluster, atomic_load(&cluster->control->plan));
 }
 
@@ -114,6 +142,10 @@ void cse_arena_place_hosts(cse_cluster *cluster, const cse_cluster_layout *layou
     hosts->data_hosts = layout->data_hosts;
     for (int i = 0; i < cluster->head->ring_count; i++)
         atomic_init(&cluster->asked[i], 0);
+    /* What the leading host has told of an execution before counts no more. */
+    atomic_init(&hosts->leader_ready, layout->first_step);
+    atomic_init(&hosts->gather, 0);
+    atomic_init(&hosts->passed, 0);
     atomic_init(&hosts->newest, 0);
     hosts->cuts[0] = hosts->cuts[1] = *layout->cut;
     hosts->cuts[0].first_step = hosts->cuts[1].first_step = layout->first_step;
@@ -145,6 +177,21 @@ static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
     }
     if (head->state_bytes && layout->states != NULL)
         memcpy(cse_arena_states(cluster), layout->states, (size_t)head->state_bytes);
+}
+
+/* The cut of the states over hosts, which is constant. */
+static void place_states(cse_cluster *cluster, const cse_cluster_layout *layout)
+{
+    const cse_arena_head *head = cluster->head;
+    unsigned char *base = cluster->base;
+    cse_state_range *ranges = (cse_state_range *)(void *)(base + head->state_ranges_offset);
+    cse_state_chunk *chunks = (cse_state_chunk *)(void *)(base + head->state_chunks_offset);
+    const cse_host_set owners = cse_arena_state_owners(layout);
+    cse_state_ranges_find(layout->graph, head, ranges, chunks);
+    for (int c = 0; c < head->update_chunks; c++)
+        for (int copy = 0; copy < head->state_copies; copy++)
+            chunks[c].owners[copy] = cse_state_owner(&owners, head->update_chunks, c, copy);
+    cluster->hosts->state_owners = owners;
 }
 
 static cse_status create_in_memory(int64_t bytes, cse_cluster *cluster)
@@ -200,10 +247,16 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     CSE_TRY(layout->directory != NULL
                 ? create_in_file(layout->directory, head->total_bytes, cluster)
                 : create_in_memory(head->total_bytes, cluster));
+    /* Which parts of states are absent stands in the arena. */
+    const bool is_cut = head->state_copies > 0;
     place_on_nodes(layout, head, cluster->descriptor);
-    CSE_TRY(reserve(cluster, 0, head->sparse_offset));
+    CSE_TRY(reserve(cluster, 0, is_cut ? head->states_offset : head->sparse_offset));
     CSE_TRY(map(cluster, head));
     place_constants(layout, head, segments, cluster);
+    if (is_cut) {
+        place_states(cluster, layout);
+        CSE_TRY(reserve_fixed(cluster, layout->graph));
+    }
     fill(cluster, layout);
     CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     CSE_COMPILER_BARRIER();
@@ -244,6 +297,7 @@ make_cluster(const cse_cluster_layout *layout,
     cse_cluster *cluster = cse_calloc(1, sizeof *cluster);
     cluster->descriptor = -1;
     cluster->graph = layout->graph;
+    cluster->gather_directory = layout->gather_directory;
     cse_status status = plan(layout, segments, &head);
     if (status == CSE_OK)
         status = make(layout, &head, segments, cluster);
@@ -316,6 +370,7 @@ void cse_cluster_destroy(cse_cluster **cluster)
 {
     if (!*cluster)
         return;
+    cse_state_gather_destroy(&(*cluster)->gather);
     if ((*cluster)->base)
         munmap((*cluster)->base, (*cluster)->mapped_bytes);
     if ((*cluster)->descriptor >= 0)

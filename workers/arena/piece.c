@@ -39,7 +39,7 @@ bool cse_piece_decode(const unsigned char *bytes, size_t size, cse_piece_frame *
                                 .count = (int64_t)get_number(bytes + 24, 8),
                                 .payload = bytes + CSE_PIECE_HEAD_BYTES,
                                 .payload_bytes = size - CSE_PIECE_HEAD_BYTES };
-    return frame->kind >= CSE_PIECE_VALUES && frame->kind <= CSE_PIECE_INPUT && frame->node >= 0 &&
+    return frame->kind >= CSE_PIECE_VALUES && frame->kind <= CSE_PIECE_PART && frame->node >= 0 &&
            frame->step >= 0 && frame->first >= 0 && frame->count >= 0;
 }
 

@@ -12,7 +12,16 @@
  *     JOINED      elements of the root, from the owner of their stripe (shards.h)
  *     AGAIN       the sender lacks what it was sent for the step: all is to be sent again
  *     ASK         the sender, which has no data, wants microbatch `node` of the step, `count` bytes
- *     INPUT       `count` bytes of that microbatch, from byte `first` on */
+ *     INPUT       `count` bytes of that microbatch, from byte `first` on
+ *
+ * Of states that are cut over hosts (state_ranges.h), which lie on the wire as in memory:
+ *
+ *     READY       the sender takes new states of steps below `step`; if it leads, others may make
+ *                 theirs
+ *     STATES      bytes of what update chunk `node` has assigned in the step, from `first` on
+ *     GATHER      the sender, which leads, wants what only the owners of chunk `node` have of it,
+ *                 as it is before the step
+ *     PART        bytes of that, from `first` on */
 #ifndef CSE_WORKERS_ARENA_PIECE_H
 #define CSE_WORKERS_ARENA_PIECE_H
 
@@ -28,6 +37,10 @@ typedef enum cse_piece_kind {
     CSE_PIECE_AGAIN = 5,
     CSE_PIECE_ASK = 6,
     CSE_PIECE_INPUT = 7,
+    CSE_PIECE_READY = 8,
+    CSE_PIECE_STATES = 9,
+    CSE_PIECE_GATHER = 10,
+    CSE_PIECE_PART = 11,
 } cse_piece_kind;
 
 typedef struct cse_piece_frame {

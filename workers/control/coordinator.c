@@ -37,7 +37,10 @@ void cse_coordinator_destroy(cse_coordinator **coordinator)
 
 static void on_failed(cse_coordinator *c, const cse_coordinator_event *event)
 {
-    cse_coordinator_fail(c, event->status);
+    if (event->at_once)
+        cse_coordinator_fail_now(c, event->status);
+    else
+        cse_coordinator_fail(c, event->status);
 }
 
 typedef void handler(cse_coordinator *c, const cse_coordinator_event *event);

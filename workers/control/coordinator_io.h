@@ -44,6 +44,8 @@ typedef struct cse_coordinator_arena {
     cse_status (*failure)(const cse_cluster *cluster, int slot, char text[CSE_FAILURE_TEXT_BYTES]);
     cse_process (*process)(const cse_cluster *cluster, int slot);
     void (*count_waits)(cse_cluster *cluster);
+    /* As cse_cluster_gather; NULL: the states of an arena are whole. */
+    cse_status (*gather)(cse_cluster *cluster, int64_t steps, bool over, bool *whole);
 } cse_coordinator_arena;
 
 /* All pointers are borrowed. */
@@ -96,6 +98,7 @@ typedef struct cse_coordinator_event {
     const cse_message *message;
     cse_exit how;
     cse_status status;
+    bool at_once;              /* FAILED: the step in flight cannot end */
     cse_operator_reply *reply; /* to an operator; may be NULL */
 } cse_coordinator_event;
 

@@ -47,6 +47,14 @@ static bool is_hurried(const cse_coordinator *c)
            (k->stop_requested != NULL && k->stop_requested(k->self) == CSE_STOP_NOW);
 }
 
+/* States that cannot be gathered are given up when the time is. */
+static bool are_whole(const cse_coordinator *c, int64_t steps)
+{
+    bool whole = true;
+    return c->arena->gather == NULL ||
+           (c->arena->gather(c->cluster, steps, false, &whole) == CSE_OK && whole);
+}
+
 void cse_coordinator_on_tick_settling(cse_coordinator *c, const cse_coordinator_event *event)
 {
     (void)event;
@@ -54,7 +62,7 @@ void cse_coordinator_on_tick_settling(cse_coordinator *c, const cse_coordinator_
     if (c->held_at < 0)
         c->held_at = c->arena->hold(c->cluster);
     int64_t done = c->arena->steps_done(c->cluster);
-    const bool stands = c->held_at >= 0 && done == c->held_at;
+    const bool stands = c->held_at >= 0 && done == c->held_at && are_whole(c, done);
     const bool over = cse_coordinator_now_ns(c) - c->settling_ns >= SETTLE_LIMIT_NS;
     if (stands && c->closed < done)
         drain_late_records(c);

@@ -142,6 +142,17 @@ static void take_snapshot(cse_coordinator *c, int64_t steps)
         cse_coordinator_fail(c, status);
 }
 
+/* Whether the states that stand are all there; else they are looked at again at the next turn. */
+static bool are_whole(cse_coordinator *c, int64_t steps, bool over)
+{
+    bool whole = true;
+    cse_status status =
+        c->arena->gather != NULL ? c->arena->gather(c->cluster, steps, over, &whole) : CSE_OK;
+    if (status != CSE_OK)
+        cse_coordinator_fail(c, status);
+    return status == CSE_OK && whole;
+}
+
 /* A paused run stands still at its last step as at any other. */
 static void when_standing_still(cse_coordinator *c, int64_t steps)
 {
@@ -150,12 +161,15 @@ static void when_standing_still(cse_coordinator *c, int64_t steps)
     if ((c->barrier == steps || c->checkpoint_wanted || leaves) && c->snapshot_at != steps) {
         if (!takes_snapshots(c))
             return; /* looked at again at the next turn */
-        if (c->barrier == steps || wants_checkpoint(c) || leaves)
+        const bool takes = c->barrier == steps || wants_checkpoint(c) || leaves;
+        if (takes && !are_whole(c, steps, false))
+            return;
+        if (takes)
             take_snapshot(c, steps);
     }
     if (steps > c->options.first_step)
         c->checkpoint_wanted = false;
-    if (!leaves || c->state != CSE_COORDINATOR_RUNNING)
+    if (!leaves || c->state != CSE_COORDINATOR_RUNNING || !are_whole(c, steps, true))
         return;
     c->stopped = !is_end;
     cse_coordinator_enter_stopping(c);

@@ -26,6 +26,7 @@
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
+#include "workers/arena/state_gather.h"
 #include "workers/control/coordinator.h"
 #include "workers/control/execution_arena.h"
 #include "workers/control/execution_limits.h"
@@ -230,6 +231,7 @@ static const cse_coordinator_arena arena_functions = {
     .failure = cse_cluster_failure,
     .process = cse_cluster_slot_process,
     .count_waits = cse_cluster_count_waits,
+    .gather = cse_cluster_gather,
 };
 
 /* ---- Events ---- */
@@ -398,7 +400,9 @@ static void take_hosts(run *r)
         return;
     const cse_status status = hosts->on_turn(hosts->self, r, r->cluster);
     if (status != CSE_OK)
-        handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_FAILED, .status = status });
+        handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_FAILED,
+                                           .status = status,
+                                           .at_once = cse_cluster_lacks_states(r->cluster) });
 }
 
 bool cse_execution_pump(run *r, int64_t most_ns)
@@ -429,8 +433,11 @@ static cse_status open_cluster(run *r)
     CSE_TRY(cse_execution_places_find(e, &r->places));
     CSE_TRY(cse_execution_arena(e, r->places.several_nodes ? &r->places.arena_nodes : NULL,
                                 &r->cluster));
+    if (e->before != NULL && e->before != r->cluster)
+        CSE_TRY(cse_cluster_check_cut(r->cluster, e->before));
     if (k->fill_states != NULL)
         CSE_TRY(k->fill_states(k->self, cse_cluster_initial_states(r->cluster)));
+    cse_cluster_drop_absent(r->cluster);
     const unsigned char *chain = k->begun_chain != NULL ? k->begun_chain(k->self) : NULL;
     if (chain != NULL)
         cse_cluster_begin_chain(r->cluster, e->first_step, chain);
@@ -630,7 +637,8 @@ cse_status cse_execution_close(cse_running **running, cse_run_result *result)
     cse_status status = cse_coordinator_result(r->coordinator, result);
     result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r->cluster) * 1e-9;
     result->disk = cse_cluster_disk_load(r->cluster, -1);
-    if (status == CSE_OK || result->settled)
+    if ((status == CSE_OK || result->settled) &&
+        cse_cluster_has_its_states(r->cluster, result->steps_done))
         leave_states(r, result->steps_done);
     close_run(r);
     free(r);

@@ -78,7 +78,10 @@ static cse_cluster_layout layout_of(const cse_execution *e)
                                  .host_count = e->hosts != NULL ? e->hosts->host_count : 1,
                                  .lost_hosts = e->hosts != NULL ? e->hosts->lost : none,
                                  .data_hosts = e->hosts != NULL ? e->hosts->data_hosts : none,
-                                 .cut = e->hosts != NULL ? e->hosts->cut : NULL };
+                                 .cut = e->hosts != NULL ? e->hosts->cut : NULL,
+                                 .state_copies = e->hosts != NULL ? e->cluster.state_copies : 0,
+                                 .leader = e->hosts != NULL ? e->hosts->leader : 0,
+                                 .gather_directory = e->cluster.gather_directory };
 }
 
 /* A choice that takes memory, and changes no result: the same at each call of a run. */
@@ -121,6 +124,9 @@ static cse_status check_resident(const cse_cluster_layout *layout)
 {
     cse_arena_head head;
     int group;
+    if (layout->state_copies > 0 && layout->statistics_every > 0)
+        return cse_fail(CSE_CONFIG, "states.shard: optimizer: a run with tensor statistics has all "
+                                    "states on each host: leave shard out");
     if (layout->directory == NULL)
         return CSE_OK;
     if (layout->host_count > 1 || layout->statistics_every > 0)

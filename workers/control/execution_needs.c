@@ -2,8 +2,13 @@
  * anew here. */
 #include "workers/control/execution_needs.h"
 
+#include <stdlib.h>
+
+#include "engine/base/arena.h"
+
 #include "workers/arena/memory.h"
 #include "workers/arena/private_memory.h"
+#include "workers/arena/state_ranges.h"
 #include "workers/control/execution_arena.h"
 
 int64_t cse_cores_of(int64_t replicas, int64_t workers_per_replica, int64_t weight_servers)
@@ -63,6 +68,46 @@ static int64_t microbatch_bytes(const cse_arena_head *head, const cse_graph *gra
     return graph->space_bytes[CSE_SPACE_REPLICA] + private_sums(head);
 }
 
+/* Of states that are cut over hosts: what the host has no memory for. */
+static int64_t absent_bytes(const cse_cluster_layout *layout, const cse_arena_head *head)
+{
+    cse_byte_range *spans = NULL;
+    int64_t bytes = 0;
+    if (head->state_copies == 0)
+        return 0;
+    const cse_host_set owners = cse_arena_state_owners(layout);
+    const int count = cse_absent_states(layout->graph, head, &owners, head->host, &spans);
+    for (int i = 0; i < count; i++)
+        bytes += spans[i].end - spans[i].first;
+    free(spans);
+    return bytes;
+}
+
+/* What several hosts would cut. */
+static int64_t cut_bytes(const cse_execution *e, const cse_arena_head *head)
+{
+    int64_t bytes = 0;
+    if (e->cluster.state_copies == 0)
+        return 0;
+    const int count = cse_state_ranges_find(e->graph, head, NULL, NULL);
+    cse_state_range *items = cse_calloc((size_t)count + 1, sizeof *items);
+    cse_state_chunk *chunks = cse_calloc((size_t)head->update_chunks + 1, sizeof *chunks);
+    cse_state_ranges_find(e->graph, head, items, chunks);
+    for (int c = 0; c < head->update_chunks; c++)
+        for (int r = chunks[c].ranges[CSE_STATES_OWN]; r < chunks[c].ranges[CSE_STATE_SHARES]; r++)
+            bytes += items[r].bytes;
+    free(items);
+    free(chunks);
+    return bytes;
+}
+
+int64_t cse_execution_states_on(const cse_execution_needs *needs, int hosts)
+{
+    const int copies = needs->state_copies < hosts ? needs->state_copies : hosts;
+    return needs->state_bytes - needs->cut_bytes +
+           (needs->cut_bytes * (copies > 0 ? copies : hosts) + hosts - 1) / hosts;
+}
+
 cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs *needs)
 {
     cse_arena_head head;
@@ -71,6 +116,7 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
     CSE_TRY(cse_arena_plan(&layout, &head));
     const int64_t base = CSE_WORKER_BASE_BYTES + e->graph->node_count * (int64_t)WORKER_NODE_BYTES;
     const int64_t sums = partial_sums(&head) * head.partial_sum_stride;
+    const int64_t absent = absent_bytes(&layout, &head);
     const bool in_file = head.resident_bytes > 0; /* and so is the copy for a checkpoint */
     *needs = (cse_execution_needs){
         .replicas = head.replicas,
@@ -79,19 +125,22 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
         .movers = head.movers,
         .cores = (int)cse_cores_of(head.replicas, head.input_workers / head.replicas,
                                    head.weight_servers),
-        .arena_bytes = in_file ? head.resident_bytes : head.sparse_offset + sums,
+        .arena_bytes = in_file ? head.resident_bytes : head.sparse_offset - absent + sums,
         .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + e->loader_bytes +
                              e->graph->node_count * (int64_t)COORDINATOR_NODE_BYTES,
-        .checkpoint_bytes = e->copies_states && !in_file ? head.state_bytes : 0,
+        .checkpoint_bytes =
+            e->copies_states && !in_file && head.state_copies == 0 ? head.state_bytes : 0,
         .replica_bytes = base + e->scratch_bytes + microbatch_bytes(&head, e->graph) +
                          cse_private_server_bytes(&head, e->graph),
         .weight_server_bytes = base + cse_private_server_bytes(&head, e->graph),
         .input_worker_bytes = base + e->loader_bytes,
         .mover_bytes = base,
-        .state_bytes = head.state_bytes,
+        .state_bytes = head.state_bytes - absent,
         .sum_bytes = sums + cse_arena_reduced_bytes(&head),
         .input_bytes = head.ring_count * head.input_stride,
         .workspace_bytes = e->graph->space_bytes[CSE_SPACE_REPLICA],
+        .cut_bytes = cut_bytes(e, &head),
+        .state_copies = e->cluster.state_copies,
     };
     needs->worker_bytes = needs->replicas * needs->replica_bytes +
                           needs->weight_servers * needs->weight_server_bytes +
@@ -138,6 +187,8 @@ void cse_execution_needs_raise(cse_execution_needs *needs, const cse_execution_n
     raise_bytes(&needs->input_worker_bytes, other->input_worker_bytes);
     raise_bytes(&needs->mover_bytes, other->mover_bytes);
     raise_bytes(&needs->state_bytes, other->state_bytes);
+    raise_bytes(&needs->cut_bytes, other->cut_bytes);
+    raise_count(&needs->state_copies, other->state_copies);
     raise_bytes(&needs->sum_bytes, other->sum_bytes);
     raise_bytes(&needs->input_bytes, other->input_bytes);
     raise_bytes(&needs->workspace_bytes, other->workspace_bytes);

@@ -34,6 +34,9 @@ typedef struct cse_execution_needs {
     /* Parts of the arena: states, partial sums with what is joined of them, input; of a replica:
      * values of a microbatch. */
     int64_t state_bytes, sum_bytes, input_bytes, workspace_bytes;
+    /* Of the states, on one host: what is cut over several (state_ranges.h), in so many copies. */
+    int64_t cut_bytes;
+    int state_copies;
 } cse_execution_needs;
 
 /* CSE_CONFIG for numbers of processes out of range. */
@@ -42,6 +45,9 @@ cse_status cse_execution_needs_find(const cse_execution *execution, cse_executio
 /* The cores of so many processes, by the rule above. */
 int64_t cse_cores_of(int64_t replicas, int64_t workers_per_replica, int64_t weight_servers);
 
+/* Of state_bytes, what each of so many hosts has at most where optimizer states are cut over them:
+ * all without a cut. */
+int64_t cse_execution_states_on(const cse_execution_needs *needs, int hosts);
 /* All memory of the execution at its most. While steps run, and no checkpoint is written, it takes
  * the other one. */
 int64_t cse_execution_needs_bytes(const cse_execution_needs *needs);

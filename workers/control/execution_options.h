@@ -29,6 +29,11 @@ typedef struct cse_cluster_options {
      * fits into the limit, or half of this host's memory where that is 0. */
     bool states_by_layers, states_by_layers_with_room;
     int64_t memory_limit_bytes;
+    /* On several hosts: optimizer states are cut over them, and each part is on so many; 0: each
+     * host has all. For checkpoints they are gathered in a file without a name in that directory;
+     * NULL: in memory. */
+    int state_copies;
+    const char *gather_directory;
 } cse_cluster_options;
 
 struct cse_running;
@@ -37,6 +42,7 @@ struct json_t;
 /* The other hosts of an execution; see arena_hosts.h. What it points to is borrowed. */
 typedef struct cse_execution_hosts {
     int host, host_count; /* its own number, and how many places there are; at least 2 */
+    int leader;
     const cse_host_cut *cut;
     cse_host_set lost;                          /* places without a host */
     cse_host_set data_hosts;                    /* that have the data; none: all have */
@@ -82,6 +88,8 @@ typedef struct cse_execution {
     cse_control_endpoint *endpoint;
     /* Of execution_arena.h: goes on where it stands; taken by the execution. NULL: a new one. */
     cse_cluster *inherited;
+    /* The standing arena from which a new one is filled; NULL: none. Borrowed, until it is. */
+    const cse_cluster *before;
     /* Gets the arena, with the final states in their place, where the execution ends with those of
      * a step; else NULL. The caller destroys it. NULL: it is destroyed. */
     cse_cluster **left;

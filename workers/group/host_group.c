@@ -19,6 +19,7 @@
 #include "engine/base/log.h"
 #include "workers/arena/arena_hosts.h"
 #include "workers/arena/coordinator_side.h"
+#include "workers/arena/state_gather.h"
 #include "workers/arena/states_digest.h"
 #include "workers/arena/timing.h"
 
@@ -573,6 +574,22 @@ static cse_status check_hosts(group *g)
     return CSE_OK;
 }
 
+/* Of states that are cut over hosts. */
+static cse_status lose_part(group *g)
+{
+    g->lost_part = true;
+    return cse_fail(CSE_UNAVAILABLE, "a host is lost that alone had its part of the optimizer's "
+                                     "states (states.shard_copies)");
+}
+
+bool cse_host_group_lost_part(cse_host_group *g)
+{
+    lock(g);
+    const bool lost = g->lost_part;
+    unlock(g);
+    return lost;
+}
+
 static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *cluster)
 {
     group *g = self;
@@ -607,8 +624,12 @@ static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *
     for (int h = 0; h < g->options.host_count; h++)
         if (h != g->options.host && cse_members_steps_of(g->members, h) >= 0)
             cse_cluster_note_host(cluster, h, cse_members_steps_of(g->members, h));
+    if (cse_members_leader_left(g->members))
+        cse_cluster_note_leader_left(cluster);
     if (status == CSE_OK)
         status = check_hosts(g);
+    if (status == CSE_OK && cse_host_group_leads(g) && cse_cluster_lacks_states(cluster))
+        status = lose_part(g);
     unlock(g);
     return status;
 }
@@ -628,6 +649,7 @@ static void fill(group *g, const cse_members_execution *execution, cse_execution
     g->lost_told = cse_members_lost(g->members);
     *hosts = (cse_execution_hosts){ .host = o->host,
                                     .host_count = o->host_count,
+                                    .leader = cse_members_leader(g->members),
                                     .cut = &g->cut,
                                     .lost = g->lost_told,
                                     .data_hosts = o->data_hosts,

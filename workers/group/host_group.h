@@ -81,6 +81,8 @@ cse_status cse_host_group_begin(cse_host_group *group, const cse_members_executi
 void cse_host_group_end_execution(cse_host_group *group);
 /* Whether the execution stands at that step. */
 bool cse_host_group_ends_here(cse_host_group *group);
+/* Of the leader: whether the execution has ended since a part of its states is lost. */
+bool cse_host_group_lost_part(cse_host_group *group);
 /* Whether a host's record of some step is another one than this host's. */
 bool cse_host_group_differs(cse_host_group *group);
 void cse_host_group_note_record(cse_host_group *group, int64_t step, uint64_t digest);

@@ -38,6 +38,7 @@ struct cse_host_group {
     cse_host_set lost_told;
     bool stands_alone;
     int64_t steps_done;
+    bool lost_part;           /* of states that are cut over hosts */
     int64_t differs_since_ns; /* a record; 0: none does */
     /* Reports of other hosts, and the own one that the leader is to get; NULL: none. */
     char *reports[CSE_MAX_HOSTS], *report;

@@ -143,6 +143,8 @@ int cse_members_accused(const cse_members *members, int *told);
 /* Of a follower: the leader has told it to end (`why` is then its message, REFUSED or LEAVE, valid
  * as long as this). */
 const cse_host_message *cse_members_told_to_end(const cse_members *members);
+/* Of a follower: the leader has begun another execution than this one. */
+bool cse_members_leader_left(const cse_members *members);
 /* Of a follower: nothing was heard from the leader for longer than a lease; the host with the
  * lowest number among those that are heard of is the first to take its place, and one that has data
  * before those that have none. */

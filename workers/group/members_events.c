@@ -236,6 +236,11 @@ static void take_limit(cse_members *m, const cse_host_message *turn)
         m->limit = m->execution.last_step;
 }
 
+bool cse_members_leader_left(const cse_members *m)
+{
+    return !cse_members_leads(m) && m->members[m->leader].execution > m->execution.number;
+}
+
 static void take_turn(cse_members *m, int host, const cse_host_message *turn)
 {
     note_progress(&m->members[host], turn->turn.execution, turn->turn.steps_done);

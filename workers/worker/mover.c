@@ -9,6 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "workers/arena/arena_hosts.h"
+#include "workers/arena/state_ranges.h"
 #include "workers/worker/mover_state.h"
 
 #define MILLISECONDS INT64_C(1000000)
@@ -86,6 +87,7 @@ static void forget_peers(cse_mover *mover)
         free(peer->early);
         free(peer->wants);
         *peer = (cse_mover_peer){ .have = peer->have, .told = -1 };
+        cse_mover_forget_states(mover, h);
         if (mover->step >= 0 && h < mover->cluster->head->host_count)
             expect(mover, h);
     }
@@ -116,6 +118,7 @@ static cse_status prepare(cse_mover *mover, int slot, const cse_mover_place *pla
         CSE_TRY(cse_host_link_select(place->link[0] != '\0' ? place->link : NULL, &mover->link));
     forget_peers(mover);
     cse_mover_prepare_inputs(mover, place);
+    cse_mover_prepare_states(mover);
     CSE_TRY(open_link(mover, place));
     mover->watched = pthread_create(&mover->watcher, NULL, watch, mover) == 0;
     return mover->watched ? CSE_OK : cse_fail(CSE_TEMPORARY, "no thread for a mover");
@@ -160,6 +163,7 @@ void cse_mover_destroy(cse_mover **mover)
     free(m->wire);
     free(m->values);
     free(m->statistics);
+    free(m->states);
     cse_work_destroy(&m->work);
     free(m);
     *mover = NULL;
@@ -208,6 +212,9 @@ static void enter_step(cse_mover *mover, int64_t step)
     mover->own_count = cse_mover_pieces(mover, head->host, mover->own);
     begin_exchange(mover, cse_step_is_sharded(mover->cluster, step));
     cse_mover_enter_inputs(mover);
+    cse_mover_enter_states(mover);
+    for (int h = 0; h < head->host_count; h++)
+        cse_mover_rewind_states(mover, h);
     for (int h = 0; h < head->host_count; h++) {
         cse_mover_peer *peer = &mover->peers[h];
         if (peer->early == NULL)
@@ -305,6 +312,9 @@ static void serve(cse_mover *mover)
             cse_mover_forget_inputs(mover, h);
             continue;
         }
+        /* Frames of this step can hold the connection where the step before has not ended. */
+        cse_mover_confirm(mover, h);
+        cse_mover_send_states(mover, h);
         if (mover->step < head->end_step) {
             cse_mover_send(mover, h);
             cse_mover_send_inputs(mover, h);
@@ -324,6 +334,7 @@ static void take_event(cse_mover *mover, const cse_host_link_event *event)
         peer->connections++;
         peer->told = -1;
         cse_mover_forget_inputs(mover, event->host);
+        cse_mover_forget_states(mover, event->host);
         expect(mover, event->host);
         free(peer->early);
         peer->early = NULL;
@@ -332,6 +343,7 @@ static void take_event(cse_mover *mover, const cse_host_link_event *event)
     case CSE_HOST_LINK_LOST:
         peer->connected = false;
         cse_mover_forget_inputs(mover, event->host);
+        cse_mover_forget_states(mover, event->host);
         break;
     case CSE_HOST_LINK_FRAME:
         cse_mover_receive(mover, event->host, event->bytes, event->size);
@@ -344,21 +356,26 @@ static cse_work_result turn(cse_mover *mover, int64_t deadline_ns)
     cse_cluster *cluster = mover->cluster;
     clear_wake(mover);
     const uint64_t step = cse_word_load(cluster->step);
-    const bool ends = atomic_load(&cluster->control->stopping) ||
-                      cse_step_number(step) >= cluster->head->end_step;
+    const bool is_over = cse_step_number(step) >= cluster->head->end_step;
+    /* Parts of the last states may be wanted yet. */
+    const bool ends =
+        atomic_load(&cluster->control->stopping) || (is_over && !cse_states_are_cut(cluster));
     enter_step(mover, cse_step_number(step));
     look_for_losses(mover);
     cse_mover_join(mover);
     cse_mover_ask(mover);
+    cse_mover_turn_states(mover);
     serve(mover);
     if (ends)
         return CSE_WORK_ENDED;
-    note_sent(mover);
+    if (!is_over)
+        note_sent(mover);
     note_exposed(mover, step);
     note_traffic(mover);
     if (cse_word_load(cluster->step) != step)
         return CSE_WORK_DONE;
-    cse_mover_advance(mover);
+    if (!is_over)
+        cse_mover_advance(mover);
     cse_host_link_event event;
     mover->status = mover->link->next(mover->state, deadline_ns, &event);
     /* A few at a time: what arrives must not keep the own pieces from being sent. */

@@ -151,6 +151,11 @@ void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, s
             refuse(mover, host);
         return;
     }
+    if (decoded && frame.kind >= CSE_PIECE_READY) {
+        if (!cse_mover_take_states(mover, host, &frame))
+            refuse(mover, host);
+        return;
+    }
     if (!decoded || !may_have(mover, &frame)) {
         refuse(mover, host);
         return;

@@ -232,6 +232,8 @@ bool cse_mover_has_root(const cse_mover *mover)
 static bool has_all_of(cse_mover *mover, int host)
 {
     const cse_tree_node root = cse_tree_root(mover->cluster->head->microbatches);
+    if (!cse_mover_has_states(mover))
+        return false;
     if (cse_mover_has_root(mover))
         return true;
     if (mover->sharded ||

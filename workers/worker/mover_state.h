@@ -10,8 +10,24 @@
 #include "workers/links/link.h"
 #include "workers/worker/work_state.h"
 
+/* How much of which chunk of the states was sent, or has come. */
+typedef struct cse_state_cursor {
+    int chunk;
+    int64_t at;
+} cse_state_cursor;
+
+/* A part of the states on its way to the leading host. */
+typedef struct cse_part_wanted {
+    int chunk, host; /* -1: none */
+    int64_t wanted;  /* 1 + the step before which it is so */
+    int64_t at;
+} cse_part_wanted;
+
 typedef struct cse_mover_peer {
     bool connected;
+    int64_t ready, told_ready; /* steps whose new states it takes; that it was told of this host */
+    cse_state_cursor sends_states, receives_states;
+    cse_part_wanted part;             /* that it has asked for */
     int64_t have;                     /* it has the own pieces of all steps below */
     int64_t told;                     /* it was told so of its own; -1: it is told again */
     bool asks;                        /* it is to be asked to send all again */
@@ -71,7 +87,11 @@ typedef struct cse_mover {
     cse_mover_input *inputs;
     int unasked;            /* of them, whom nobody was asked for yet */
     const cse_graph *graph; /* by which indices are checked; NULL: they are not */
-    bool wants_read;        /* of a host with data: its input workers are to be woken */
+    unsigned char *states;  /* payload of a frame of states; NULL: they are not cut over hosts */
+    int states_complete;    /* chunks, from the first, of which this host has the new states */
+    cse_host_set states_lost;
+    cse_part_wanted part; /* that this host has asked for */
+    bool wants_read;      /* of a host with data: its input workers are to be woken */
     /* When the ring was last looked at. */
     int64_t looked_step, looked_cut;
     cse_host_set looked_lost;
@@ -138,6 +158,22 @@ void cse_mover_send_inputs(cse_mover *mover, int host);
 bool cse_mover_take_input(cse_mover *mover, int host, const cse_piece_frame *frame);
 /* The connection to the host, or the host, is lost: nothing comes of it any more. */
 void cse_mover_forget_inputs(cse_mover *mover, int host);
+
+/* States that are cut over hosts: see mover_states.c. */
+void cse_mover_prepare_states(cse_mover *mover);
+/* Another step has begun. */
+void cse_mover_enter_states(cse_mover *mover);
+/* Once a turn, before the hosts are served. */
+void cse_mover_turn_states(cse_mover *mover);
+void cse_mover_send_states(cse_mover *mover, int host);
+/* Begins again with what is sent to the host, and comes from it; nothing is known of what it was
+ * told, when the connection is another one. */
+void cse_mover_rewind_states(cse_mover *mover, int host);
+void cse_mover_forget_states(cse_mover *mover, int host);
+/* Whether all new states of the step are here. */
+bool cse_mover_has_states(cse_mover *mover);
+/* A frame READY, STATES, GATHER or PART; false: one that this host may not be sent. */
+bool cse_mover_take_states(cse_mover *mover, int host, const cse_piece_frame *frame);
 
 /* Joins the own stripes as far as all of them is there, and completes the root when all are. */
 void cse_mover_join(cse_mover *mover);

@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "workers/arena/shards.h"
 #include "workers/arena/state_digests.h"
+#include "workers/arena/state_ranges.h"
 #include "workers/arena/states_digest.h"
 #include "workers/worker/work_residency.h"
 
@@ -77,6 +78,17 @@ static void note_times(const cse_work *work, cse_record_slot *record, int64_t se
     atomic_store_explicit(&record->held_until_ns, held ? cse_clock_ns() : 0, memory_order_relaxed);
 }
 
+/* Of states that are cut over hosts: of every n-th chunk, what all hosts have. */
+static uint64_t digest_chunks(const cse_cluster *cluster, int64_t step)
+{
+    const int chunks = cluster->head->update_chunks;
+    const int parts = chunks < CSE_STATES_PARTS ? chunks : CSE_STATES_PARTS;
+    uint64_t digest = 0;
+    for (int c = (int)(step % parts); c < chunks; c += parts)
+        digest = (digest ^ cse_shared_digest(cluster, c)) * UINT64_C(0x9e3779b97f4a7c15);
+    return digest;
+}
+
 /* After the program, which may change states that it does not read: all hosts have the same ones
  * then, however often it was repeated. */
 static uint64_t digest_states(const cse_cluster *cluster, int64_t step)
@@ -84,6 +96,8 @@ static uint64_t digest_states(const cse_cluster *cluster, int64_t step)
     int64_t range[2];
     if (cluster->head->host_count < 2)
         return 0;
+    if (cse_states_are_cut(cluster))
+        return digest_chunks(cluster, step);
     cse_states_part(cluster->head->state_bytes, step, range);
     return cse_states_digest(cse_arena_states(cluster) + range[0], (size_t)(range[1] - range[0]));
 }
@@ -134,11 +148,32 @@ static void update_part(cse_work *work, int chunk, int64_t sequence, cse_update_
     CSE_FAILPOINT(UPDATE_PART);
 }
 
+/* Claims a chunk that this host updates; -1: there is none. */
+static int take_chunk(cse_work *work)
+{
+    cse_cluster *cluster = work->cluster;
+    const int count = cluster->head->update_chunks;
+    cse_work_cursor *cursor = &work->update_cursor;
+    if (!cse_states_are_cut(cluster))
+        return cse_work_take(work, cluster->update, count, cursor);
+    for (int looked = 0; looked < count; looked++) {
+        const int chunk = cursor->next;
+        cursor->next = chunk + 1 < count ? chunk + 1 : 0;
+        if (cse_chunk_is_kept(cluster, chunk) &&
+            cse_word_claim(&cluster->update[chunk], cursor->sequence, work->slot,
+                           work->incarnation))
+            return chunk;
+    }
+    return -1;
+}
+
 bool cse_work_update(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
     const cse_arena_head *head = cluster->head;
-    int chunk = cse_work_take(work, cluster->update, head->update_chunks, &work->update_cursor);
+    if (!cse_states_may_change(cluster, cse_step_number(step)))
+        return false;
+    int chunk = take_chunk(work);
     if (chunk < 0)
         return false;
     CSE_FAILPOINT(UPDATE_CLAIMED);

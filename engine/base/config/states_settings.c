@@ -1,4 +1,5 @@
-/* The section `states`: weights, optimizer states and sums of gradients in memory or in a file. */
+/* The section `states`: weights, optimizer states and sums of gradients in memory or in a file, and
+ * cut over hosts or not. */
 #include "engine/base/config/states_settings.h"
 
 #include <string.h>
@@ -23,6 +24,14 @@ const cse_setting cse_states_setting_table[] = {
       "reads weights once a step and keeps more values of microbatches in memory, or one "
       "microbatch after the other; auto: by layers where memory_limit, or else half of this host's "
       "memory, has room; the result is the same",
+      NULL },
+    { "shard", CSE_SETTING_CHOICE, "none", 0, 0, "none|optimizer",
+      "on several hosts: optimizer: each host has its part of the optimizer's states and updates "
+      "that part of the weights, which it sends to the others; the result is the same",
+      NULL },
+    { "shard_copies", CSE_SETTING_INTEGER, "1", 1, 2, NULL,
+      "with shard: the hosts that have each part; with 1 a run that loses a host goes on from its "
+      "last checkpoint, with 2 from where it is",
       NULL },
     { 0 },
 };
@@ -59,6 +68,19 @@ static cse_error at(const cse_settings *settings, const char *name)
                         .place = cse_settings_place(settings, name) };
 }
 
+static cse_status read_shards(const cse_settings *settings, bool in_file, cse_states_place *place)
+{
+    const bool is_cut = strcmp(cse_settings_text(settings, "shard"), "optimizer") == 0;
+    const cse_error copies = at(settings, "shard_copies"), shard = at(settings, "shard");
+    if (!is_cut && cse_settings_integer(settings, "shard_copies") != 1)
+        return cse_fail_at(&copies, "states.shard_copies has no effect without shard: optimizer");
+    if (is_cut && in_file)
+        return cse_fail_at(&shard, "states.shard: optimizer and keep_in: file do not go together: "
+                                   "leave one of the two out");
+    place->copies = is_cut ? (int)cse_settings_integer(settings, "shard_copies") : 0;
+    return CSE_OK;
+}
+
 cse_status cse_states_place_read(const cse_settings *settings, cse_states_place *place)
 {
     *place = (cse_states_place){ .directory = NULL };
@@ -78,6 +100,7 @@ cse_status cse_states_place_read(const cse_settings *settings, cse_states_place 
         if (!in_file && cse_settings_has(settings, names[i]))
             return cse_fail_at(&error, "states.%s has no effect without keep_in: file", names[i]);
     }
+    CSE_TRY(read_shards(settings, in_file, place));
     if (!in_file)
         return CSE_OK;
     const char *memory = cse_settings_text(settings, "memory");

@@ -21,6 +21,7 @@ typedef struct cse_states_place {
                               are in memory */
     int64_t memory_bytes;  /* the most of that file in memory */
     cse_states_schedule schedule;
+    int copies; /* of each part of optimizer states that are cut over hosts; 0: they are not */
 } cse_states_place;
 
 /* `settings` NULL: in memory. CSE_CONFIG where names are missing or do not go together. */

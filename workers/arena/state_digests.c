@@ -10,7 +10,7 @@ enum { LANES = 32, PART_LANES = 4, PARTS = LANES / PART_LANES };
 
 /* Lanes that stay in a register: kept in an array, each round would wait for the stores of the one
  * before. */
-typedef uint64_t part __attribute__((vector_size(PART_LANES * sizeof(uint64_t))));
+typedef uint64_t lane_vector __attribute__((vector_size(PART_LANES * sizeof(uint64_t))));
 
 CSE_VECTOR_INLINE uint64_t mix(uint64_t digest, uint64_t word)
 {
@@ -22,7 +22,7 @@ CSE_VECTOR_INLINE uint64_t mix(uint64_t digest, uint64_t word)
 CSE_VECTOR_CLONES(size_t, mix_rounds, (uint64_t * lanes, const unsigned char *bytes, size_t size),
                   (lanes, bytes, size))
 {
-    part mixed[PARTS], words;
+    lane_vector mixed[PARTS], words;
     size_t at = 0;
     memcpy(mixed, lanes, sizeof mixed);
     for (; size - at >= sizeof mixed; at += sizeof mixed) {

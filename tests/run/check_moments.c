@@ -67,9 +67,13 @@ static cse_tensor *sum_step(cse_step *step, void *self)
     return loss;
 }
 
+static bool fades; /* what was in the first step */
+
 static double gradient_of(int step, int i)
 {
     uint32_t words[4];
+    if (fades)
+        return step == 0 ? 1.25 : 0;
     cse_draw_words(99, step, 1, 0, (uint32_t)i, words);
     return ((double)(words[0] >> 12) * 0x1p-20 - 0.5) * (i % 3 == 0 ? 0x1p-10 : 1);
 }
@@ -180,6 +184,35 @@ END_TEST
 START_TEST(compiled_code_keeps_what_is_defined)
 {
     check_bits(_i, true);
+}
+END_TEST
+
+/* A thousandth less is less than half of the distance to the next value: to nearest it is lost in
+ * each step, stochastically it is kept on the average. */
+START_TEST(a_moment_that_fades_does_so_on_the_average)
+{
+    static float kept[SIZE];
+    const double exact = 1.25 * pow(0.999, STEPS - 1);
+    fades = true;
+    for (int form = STOCHASTIC; form <= NEAREST; form++) {
+        training t;
+        char settings[128];
+        double mean = 0;
+        snprintf(settings, sizeof settings, "{lr: 0.01, momentum: 0.999, moments: %s}",
+                 forms[form]);
+        open_training(&t, "SGD", settings, true);
+        for (int s = 0; s < STEPS; s++)
+            traced_run_step(&t.traced);
+        read_moment(&t, form, "optimizer.w.momentum_buffer", 1, kept);
+        for (int i = 0; i < SIZE; i++)
+            mean += (double)kept[i] / SIZE;
+        /* Six standard deviations: five draws of at most 2^-8 in 4500 elements. */
+        const double expected = form == NEAREST ? 1.25 : exact;
+        ck_assert_msg(fabs(mean - expected) < 4e-4, "%s: %.6g, not %.6g", forms[form], mean,
+                      expected);
+        close_training(&t);
+    }
+    fades = false;
 }
 END_TEST
 
@@ -368,6 +401,7 @@ int main(void)
     tcase_set_timeout(cases, 120);
     tcase_add_loop_test(cases, the_interpreter_keeps_what_is_defined, 0, FORM_COUNT);
     tcase_add_loop_test(cases, compiled_code_keeps_what_is_defined, 0, FORM_COUNT);
+    tcase_add_test(cases, a_moment_that_fades_does_so_on_the_average);
     tcase_add_loop_test(cases, adam_computes_with_what_was_kept, 0, FORM_COUNT);
     tcase_add_loop_test(cases, an_overflow_leaves_the_moments, 0, 2 * FORM_COUNT);
     tcase_add_loop_test(cases, every_optimizer_with_moments_takes_every_form, 0, OPTIMIZERS);

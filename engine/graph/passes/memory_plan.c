@@ -283,9 +283,9 @@ static bool lives_with(const placed *a, const placed *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The gap between neighbours in time that fits best; `sorted` is ordered by offset. Of what is lent,
- * before `behind`, the first that suffices: there lie the gradients that are written first, and the
- * places of those that are written late are left to values that live long. */
+/* The gap between neighbours in time that fits best; `sorted` is ordered by offset. Of what is
+ * lent, before `behind`, the first that suffices: there lie the gradients that are written first,
+ * and the places of those that are written late are left to values that live long. */
 static int64_t best_offset(placed *const sorted[], int count, const placed *value, int64_t behind)
 {
     int64_t end = 0, best = -1, best_gap = INT64_MAX;

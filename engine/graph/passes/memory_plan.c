@@ -283,14 +283,18 @@ static bool lives_with(const placed *a, const placed *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The gap between neighbours in time that fits best; `sorted` is ordered by offset. */
-static int64_t best_offset(placed *const sorted[], int count, const placed *value)
+/* The gap between neighbours in time that fits best; `sorted` is ordered by offset. Of what is
+ * lent, before `behind`, the first that suffices: there lie the gradients that are written first,
+ * and the places of those that are written late are left to values that live long. */
+static int64_t best_offset(placed *const sorted[], int count, const placed *value, int64_t behind)
 {
     int64_t end = 0, best = -1, best_gap = INT64_MAX;
     for (int i = 0; i < count; i++) {
         if (!lives_with(sorted[i], value))
             continue;
         int64_t gap = sorted[i]->offset - end;
+        if (gap >= value->bytes && end < behind)
+            return end;
         if (gap >= value->bytes && gap < best_gap) {
             best = end;
             best_gap = gap;
@@ -388,7 +392,7 @@ static void pack(plan *p, cse_part part, cse_space space, bool share)
             order[count++] = &p->values[v];
     qsort(order, (size_t)count, sizeof *order, compare_sizes);
     for (int v = 0; v < count; v++) {
-        order[v]->offset = share ? best_offset(sorted, done, order[v]) : end;
+        order[v]->offset = share ? best_offset(sorted, done, order[v], behind) : end;
         insert_sorted(sorted, done++, order[v]);
         if (order[v]->offset + order[v]->bytes > end)
             end = order[v]->offset + order[v]->bytes;

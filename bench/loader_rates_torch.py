@@ -134,7 +134,6 @@ class Texts(Form):
         import orjson
         import tokenizers
 
-        os.environ["TOKENIZERS_PARALLELISM"] = "true" if parallel else "false"
         self.is_alone = parallel
         self.loads = orjson.loads
         self.tokenizer = tokenizers.Tokenizer.from_file(data("words/tokenizer.json"))
@@ -146,6 +145,8 @@ class Texts(Form):
         self.count = len(ends)
 
     def fetch(self, indices):
+        # Read by each call. A process that was forked must not use the threads of its parent.
+        os.environ["TOKENIZERS_PARALLELISM"] = "true" if self.is_alone else "false"
         texts = [
             self.loads(self.bytes[self.places[i] : self.places[i + 1]])["text"] for i in indices
         ]

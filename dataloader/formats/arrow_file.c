@@ -581,6 +581,19 @@ cse_status cse_arrow_read(const cse_arrow_file *table, cse_arrow_cell cell, int6
     return CSE_OK;
 }
 
+void cse_arrow_expect(const cse_arrow_file *table, cse_arrow_cell cell)
+{
+    span own = { 0, 0 };
+    const cse_arrow_column *c = &table->columns[cell.column];
+    const cse_arrow_part *part = &batch_of(table, cell.row)->parts[cell.column];
+    const bool is_known = c->kind == CSE_ARROW_NUMBERS || part->places.kept != NULL;
+    if (!is_known || find_values(table, cell, &own) != CSE_OK)
+        return;
+    const int64_t bytes = own.count * c->bits / 8;
+    cse_file_pool_expect(table->pool, table->file, (int64_t)part->data.at + own.first * c->bits / 8,
+                         (size_t)(bytes < WINDOW_BYTES ? bytes : WINDOW_BYTES));
+}
+
 cse_status cse_arrow_is_null(const cse_arrow_file *table, cse_arrow_cell cell, bool *null)
 {
     bool there = true;

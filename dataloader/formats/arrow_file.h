@@ -88,6 +88,8 @@ cse_status cse_arrow_length(const cse_arrow_file *table, cse_arrow_cell cell, in
  * null, does not fit, or is damaged. */
 cse_status cse_arrow_read(const cse_arrow_file *table, cse_arrow_cell cell, int64_t count,
                           cse_dtype dtype, void *values);
+/* Such a read follows soon: cse_file_pool_expect. */
+void cse_arrow_expect(const cse_arrow_file *table, cse_arrow_cell cell);
 /* The number of a cell of a column of single numbers, as a double: NaN, too, where it is null, then
  * `*missing`. `*exact` is whether a whole number is one of float32, and true of floats. */
 typedef struct cse_arrow_number {

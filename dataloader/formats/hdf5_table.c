@@ -184,13 +184,15 @@ static bool is_one_piece(const cse_hdf5_table *t, const int64_t *starts, const i
 {
     if (!t->lies_open || (t->numbers.kind == 'f') != (dtype == CSE_FLOAT32))
         return false;
+    bool whole = false; /* all of the dimensions that follow one of several */
     range[0] = 0;
     range[1] = 1;
     for (int i = 0; i < t->rank; i++) {
         const int64_t dim = (int64_t)t->dims[i];
         if (starts[i] < 0 || counts[i] < 0 || counts[i] > dim || starts[i] > dim - counts[i] ||
-            (i > 0 && counts[i] != dim))
+            (whole && counts[i] != dim))
             return false;
+        whole = whole || counts[i] != 1;
         if (__builtin_mul_overflow(range[0], dim, &range[0]) ||
             __builtin_add_overflow(range[0], starts[i], &range[0]) ||
             __builtin_mul_overflow(range[1], counts[i], &range[1]))

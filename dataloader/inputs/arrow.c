@@ -450,15 +450,26 @@ static cse_status arrow_open(cse_input *input, const cse_settings *settings)
     return CSE_OK;
 }
 
+static void expect(const arrow *self, int64_t sample)
+{
+    int64_t row;
+    const table *t = &self->tables[find(self, sample, &row)];
+    for (int i = 0; i < self->column_count; i++)
+        cse_arrow_expect(&t->file, (cse_arrow_cell){ t->at[i], row });
+}
+
 static cse_status arrow_read(cse_input *input, const int64_t *indices, int64_t count,
                              void *const outputs[])
 {
     arrow *self = input->self;
     self->outputs = outputs;
     cse_file_pool_look_once(self->pool);
-    for (self->place = 0; self->place < count; self->place++)
+    for (self->place = 0; self->place < count; self->place++) {
+        if (self->place + 1 < count && self->texts.tokenizer == NULL)
+            expect(self, indices[self->place + 1]);
         CSE_TRY(
             cse_read_good_record(&self->bad, indices[self->place], self->samples, read_row, self));
+    }
     return CSE_OK;
 }
 

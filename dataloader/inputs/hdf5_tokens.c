@@ -260,38 +260,55 @@ static void copy_corpus(const hdf5_tokens *self, int stream, int32_t *to)
                                                 : (int32_t)t;
 }
 
-static void copy_stream(const hdf5_tokens *self, bool is_corpus, int stream, int32_t *to)
+/* Where a sample stands: in the file, or in `row`. */
+typedef struct found {
+    cse_token_place place;
+    bool lies_open, is_corpus;
+} found;
+
+static cse_status copy_stream(hdf5_tokens *self, const found *f, int stream, int32_t *to)
 {
     const int64_t time = self->sources.time;
-    if (is_corpus)
+    if (f->lies_open)
+        return cse_token_sources_read_feature(&self->sources, f->place,
+                                              self->feature_of_stream[stream], to);
+    if (f->is_corpus)
         copy_corpus(self, stream, to);
     else
         memcpy(to, self->row + self->feature_of_stream[stream] * time, (size_t)time * sizeof *to);
+    return CSE_OK;
 }
 
-/* A stream of the sample that `row` holds, with its sinks, of which the mask is 0. */
-static void put_stream(const hdf5_tokens *self, bool is_corpus, int stream, int32_t *to)
+/* A stream of the sample, with its sinks, of which the mask is 0. */
+static cse_status put_stream(hdf5_tokens *self, const found *f, int stream, int32_t *to)
 {
-    copy_stream(self, is_corpus, stream, to);
+    CSE_TRY(copy_stream(self, f, stream, to));
     cse_sink_tokens_put(&self->sinks, self->sources.time,
                         stream == CSE_MASK_STREAM ? 0 : self->sinks.token, to);
+    return CSE_OK;
+}
+
+static int64_t epoch_of(const cse_input *input, int64_t i)
+{
+    return input->epochs != NULL ? input->epochs[i] : 0;
 }
 
 static cse_status read_one(cse_input *input, int64_t index, int64_t i, void *const outputs[])
 {
     hdf5_tokens *self = input->self;
     const int64_t time = cse_sink_tokens_length(&self->sinks, self->sources.time);
-    const int64_t epoch = input->epochs != NULL ? input->epochs[i] : 0;
-    const cse_token_place place = place_of(self, index, epoch);
-    CSE_TRY(cse_token_sources_read(&self->sources, place, self->row));
-    const bool is_corpus = self->sources.files[place.file].is_corpus;
+    found f = { .place = place_of(self, index, epoch_of(input, i)) };
+    f.is_corpus = self->sources.files[f.place.file].is_corpus;
+    CSE_TRY(cse_token_sources_lies_open(&self->sources, f.place, &f.lies_open));
+    if (!f.lies_open)
+        CSE_TRY(cse_token_sources_read(&self->sources, f.place, self->row));
     for (int s = 0; s < input->stream_count; s++)
-        put_stream(self, is_corpus, s, (int32_t *)outputs[s] + i * time);
+        CSE_TRY(put_stream(self, &f, s, (int32_t *)outputs[s] + i * time));
     if (!self->masks_labels)
         return CSE_OK;
     const int32_t *mask = self->mask;
     if (mask != NULL)
-        put_stream(self, is_corpus, CSE_MASK_STREAM, self->mask);
+        CSE_TRY(put_stream(self, &f, CSE_MASK_STREAM, self->mask));
     else
         mask = (const int32_t *)outputs[CSE_MASK_STREAM] + i * time;
     cse_ignore_masked((int32_t *)outputs[CSE_LABELS_STREAM] + i * time, mask, time);
@@ -303,8 +320,12 @@ cse_status cse_hdf5_tokens_read(cse_input *input, const int64_t *indices, int64_
 {
     const hdf5_tokens *self = input->self;
     cse_file_pool_look_once(self->sources.pool);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
+        if (i + 1 < count)
+            cse_token_sources_expect(&self->sources,
+                                     place_of(self, indices[i + 1], epoch_of(input, i + 1)));
         CSE_TRY(read_one(input, indices[i], i, outputs));
+    }
     return CSE_OK;
 }
 

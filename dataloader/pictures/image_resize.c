@@ -3,6 +3,7 @@
 #include "dataloader/pictures/image_resize.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,14 +148,16 @@ static unsigned char byte_of(int sum)
 }
 
 /* Red, green and blue of a pixel, and the byte that follows them. */
-typedef unsigned char four_bytes __attribute__((vector_size(4)));
 typedef int four_sums __attribute__((vector_size(16)));
+typedef uint32_t four_words __attribute__((vector_size(16)));
 
+/* The four bytes are one word, the first one its lowest. */
 static inline four_sums load_pixel(const unsigned char *pixel)
 {
-    four_bytes bytes;
-    memcpy(&bytes, pixel, sizeof bytes);
-    return __builtin_convertvector(bytes, four_sums);
+    uint32_t word;
+    memcpy(&word, pixel, sizeof word);
+    const four_words words = { word, word, word, word }, places = { 0, 8, 16, 24 };
+    return (four_sums)(words >> places & 255);
 }
 
 static inline void store_pixel(four_sums sums, unsigned char *to)

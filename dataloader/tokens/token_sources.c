@@ -194,3 +194,37 @@ cse_status cse_token_sources_read(cse_token_sources *sources, cse_token_place pl
     return f->is_corpus ? read_block(sources, place.file, &place.token, &tokens, values)
                         : read_block(sources, place.file, starts, counts, values);
 }
+
+static bool find_piece(const cse_token_sources *sources, cse_token_place place,
+                       cse_hdf5_piece *piece)
+{
+    const cse_token_file *f = &sources->files[place.file];
+    const int64_t starts[3] = { place.row, 0, 0 };
+    const int64_t counts[3] = { 1, sources->features, sources->time };
+    return f->table != NULL && !f->is_corpus &&
+           cse_hdf5_table_place(f->table, starts, counts, CSE_INT32, piece);
+}
+
+cse_status cse_token_sources_lies_open(cse_token_sources *sources, cse_token_place place,
+                                       bool *lies_open)
+{
+    cse_hdf5_piece piece;
+    CSE_TRY(open_table(sources, place.file));
+    *lies_open = find_piece(sources, place, &piece) && piece.numbers.size == 4;
+    return CSE_OK;
+}
+
+cse_status cse_token_sources_read_feature(cse_token_sources *sources, cse_token_place place,
+                                          int64_t feature, int32_t *values)
+{
+    const int64_t starts[3] = { place.row, feature, 0 }, counts[3] = { 1, 1, sources->time };
+    return read_block(sources, place.file, starts, counts, values);
+}
+
+void cse_token_sources_expect(const cse_token_sources *sources, cse_token_place place)
+{
+    cse_hdf5_piece piece;
+    if (find_piece(sources, place, &piece))
+        cse_file_pool_expect(sources->pool, place.file, piece.offset,
+                             (size_t)(piece.count * piece.numbers.size));
+}

@@ -54,5 +54,14 @@ cse_token_place cse_token_sources_find(const cse_token_sources *sources, cse_mix
 /* Sample form: `values` [features, time]. Corpus form: `values` [time + 1]. */
 cse_status cse_token_sources_read(cse_token_sources *sources, cse_token_place place,
                                   int32_t *values);
+/* Whether a sample, of sample form, lies open in the file, so that its features may be read one by
+ * one, without the others. */
+cse_status cse_token_sources_lies_open(cse_token_sources *sources, cse_token_place place,
+                                       bool *lies_open);
+/* `values` [time] of one that does. */
+cse_status cse_token_sources_read_feature(cse_token_sources *sources, cse_token_place place,
+                                          int64_t feature, int32_t *values);
+/* A sample is read soon: cse_file_pool_expect. */
+void cse_token_sources_expect(const cse_token_sources *sources, cse_token_place place);
 
 #endif

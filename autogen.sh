@@ -315,7 +315,7 @@ list() { # variable files...
         2>/dev/null | LC_ALL=C sort)
     list web_files $(LC_ALL=C find web -type d \( -name node_modules -o -path web/dist \
         -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)
-    list tree_extra store/schema.sql bench/mkl_fast_path.c \
+    list tree_extra store/schema.sql bench/mkl_fast_path.c bench/memory_rates.c \
         $(LC_ALL=C find configs deploy docs maps scripts tests bench examples python -type f \
         ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
         ! -name '*.so' \

@@ -294,9 +294,11 @@ static void tell_times(const generating *g)
         return;
     }
     json_t *line =
-        json_pack("{s:{s:I, s:f, s:I, s:I, s:f}}", "stats", "prompt_tokens",
-                  (json_int_t)t.prompt_tokens, "prompt_seconds", prompts, "passes",
-                  (json_int_t)t.passes, "tokens", (json_int_t)t.tokens, "pass_seconds", passes);
+        json_pack("{s:{s:I, s:f, s:f, s:I, s:I, s:f, s:f}}", "stats", "prompt_tokens",
+                  (json_int_t)t.prompt_tokens, "prompt_seconds", prompts,
+                  "prompt_processor_seconds", (double)t.prompt_processor_ns * 1e-9, "passes",
+                  (json_int_t)t.passes, "tokens", (json_int_t)t.tokens, "pass_seconds", passes,
+                  "pass_processor_seconds", (double)t.pass_processor_ns * 1e-9);
     cse_json_print(line);
     json_decref(line);
 }

@@ -52,10 +52,11 @@ typedef enum cse_generation_end {
 
 typedef struct cse_generation cse_generation;
 
-/* What passes took so far. */
+/* What passes took so far: prompts that were read by one pass each, and passes over a token of each
+ * text. Beside the time that went by stands that of the processors. */
 typedef struct cse_generation_times {
-    int64_t prompt_tokens, prompt_ns; /* of prompts that were read by one pass each */
-    int64_t passes, tokens, pass_ns;  /* over a token of each text; all of these */
+    int64_t prompt_tokens, prompt_ns, prompt_processor_ns;
+    int64_t passes, tokens, pass_ns, pass_processor_ns;
 } cse_generation_times;
 typedef struct cse_generation_request {
     const cse_generation_settings *settings;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "run/infer/texts_together.h"
 #include "run/infer/writing.h"
@@ -70,11 +69,9 @@ static void remember(cse_generation *generation, const int32_t *tokens, int64_t 
 
 static cse_status append(cse_generation *generation, int32_t token)
 {
-    const int64_t begun_ns = cse_clock_ns();
+    const cse_two_clocks begun = cse_two_clocks_now();
     CSE_TRY(cse_text_decoder_append(generation->decoder, token));
-    generation->times.passes++;
-    generation->times.tokens++;
-    generation->times.pass_ns += cse_clock_ns() - begun_ns;
+    cse_generation_passed(generation, 1, begun);
     remember(generation, &token, 1);
     return CSE_OK;
 }

@@ -3,30 +3,50 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "run/infer/token_decoder.h"
 
+cse_two_clocks cse_two_clocks_now(void)
+{
+    struct timespec processor;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &processor);
+    return (cse_two_clocks){ cse_clock_ns(),
+                             processor.tv_sec * INT64_C(1000000000) + processor.tv_nsec };
+}
+
+void cse_generation_passed(cse_generation *generation, int64_t tokens, cse_two_clocks begun)
+{
+    const cse_two_clocks now = cse_two_clocks_now();
+    generation->times.passes++;
+    generation->times.tokens += tokens;
+    generation->times.pass_ns += now.ns - begun.ns;
+    generation->times.pass_processor_ns += now.processor_ns - begun.processor_ns;
+}
+
 cse_status cse_generation_read(cse_generation *generation, int64_t sequence, const int32_t *prompt,
                                int64_t count)
 {
-    const int64_t begun_ns = cse_clock_ns();
+    const cse_two_clocks begun = cse_two_clocks_now();
     CSE_TRY(cse_text_decoder_begin_at(generation->decoder, sequence, prompt, count));
+    const cse_two_clocks now = cse_two_clocks_now();
     generation->times.prompt_tokens += count;
-    generation->times.prompt_ns += cse_clock_ns() - begun_ns;
+    generation->times.prompt_ns += now.ns - begun.ns;
+    generation->times.prompt_processor_ns += now.processor_ns - begun.processor_ns;
     return CSE_OK;
 }
 
 cse_status cse_generation_append_each(cse_generation *generation, const int32_t tokens[])
 {
-    const int64_t begun_ns = cse_clock_ns();
+    const cse_two_clocks begun = cse_two_clocks_now();
     CSE_TRY(cse_text_decoder_append_each(generation->decoder, tokens));
-    generation->times.passes++;
-    generation->times.pass_ns += cse_clock_ns() - begun_ns;
+    int64_t count = 0;
     for (int64_t s = 0; s < cse_text_decoder_sequences(generation->decoder); s++)
-        generation->times.tokens += tokens[s] != CSE_TOKEN_RESTS;
+        count += tokens[s] != CSE_TOKEN_RESTS;
+    cse_generation_passed(generation, count, begun);
     return CSE_OK;
 }
 

@@ -34,6 +34,13 @@ void cse_writing_close(cse_writing *w, cse_generation_result *result);
 cse_status cse_writing_go_on(cse_generation *generation, cse_writing *w, bool *goes_on,
                              cse_generation_result *result);
 
+typedef struct cse_two_clocks {
+    int64_t ns, processor_ns; /* of all threads of the process */
+} cse_two_clocks;
+cse_two_clocks cse_two_clocks_now(void);
+/* Counts a pass over so many tokens that began then and has ended. */
+void cse_generation_passed(cse_generation *generation, int64_t tokens, cse_two_clocks begun);
+
 /* As those of the decoder; what they take is counted. */
 cse_status cse_generation_read(cse_generation *generation, int64_t sequence, const int32_t *prompt,
                                int64_t count);

@@ -283,12 +283,24 @@ static cse_status take_all(const matching *m)
     return CSE_OK;
 }
 
-/* The checkpoint before the first one of the run is the weights that it began with. */
+/* The checkpoint before the first one of the run is the weights that it began with. Moments are not
+ * made for it: they would be memory, and no zeros of an arena any more. */
 static void link_weights(cse_session *session)
 {
-    cse_checkpoint own;
+    cse_network *network = &session->network;
     cse_links *links = &session->saving.links;
-    cse_session_checkpoint(session, &own);
+    cse_checkpoint own = {
+        .tensors = cse_calloc((size_t)network->state_count + 1, sizeof *own.tensors),
+    };
+    for (int i = 0; i < network->state_count; i++) {
+        cse_state *state = network->states[i];
+        if (state->persistent && strncmp(state->name, prefix, sizeof prefix - 1) == 0)
+            own.tensors[own.tensor_count++] =
+                (cse_checkpoint_tensor){ .name = state->name,
+                                         .dtype = state->dtype,
+                                         .shape = state->shape,
+                                         .data = cse_state_values(network, state) };
+    }
     cse_checkpoint_digest(&own, prefix, links->link[CSE_LINK_PREVIOUS].digest);
     snprintf(links->link[CSE_LINK_PREVIOUS].detail, CSE_LINK_DETAIL_BYTES, "weights");
     free(own.tensors);

@@ -45,13 +45,13 @@ static void become(const cse_launch_options *options, char **environment, char *
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(127);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     struct sigaction plain = { .sa_handler = SIG_DFL };
     for (int n = 1; n < NSIG; n++)
         sigaction(n, &plain, NULL); /* fails for SIGKILL and SIGSTOP, which need no reset */
     cse_run_signals_ignore();       /* the coordinator answers */
+    sigset_t none;                  /* after that: its handlers would write to its memory */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     if (options->processor >= 0 && options->processor < CPU_SETSIZE) {
         cpu_set_t set;
         CPU_ZERO(&set);

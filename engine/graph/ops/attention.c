@@ -26,30 +26,6 @@ static cse_tensor *weights_of_seen(cse_tensor *scores)
 
 /* ---- spans ---- */
 
-cse_tensor *cse_attention_spans_of(const cse_tensor *node)
-{
-    cse_tensor *last = node->inputs[node->input_count - 1];
-    return last->dtype == CSE_INT32 && last->shape.rank == 3 ? last : NULL;
-}
-
-bool cse_attention_spans_fit(cse_shape spans, cse_dtype dtype, int64_t batch, int64_t keys)
-{
-    return dtype == CSE_INT32 && spans.rank == 3 && spans.dims[1] == 2 && spans.dims[2] == keys &&
-           (spans.dims[0] == 1 || spans.dims[0] == batch);
-}
-
-bool cse_attention_reference_spans(const cse_reference *call, int64_t sample, int64_t query,
-                                   int64_t key)
-{
-    const cse_tensor *spans = cse_attention_spans_of(call->node);
-    if (spans == NULL)
-        return true;
-    const int64_t keys = spans->shape.dims[2];
-    const int32_t *of = call->inputs[call->node->input_count - 1];
-    of += spans->shape.dims[0] > 1 ? sample * 2 * keys : 0;
-    return of[key] <= query && query < of[keys + key];
-}
-
 static cse_tensor *within_spans(cse_tensor *spans, int64_t queries)
 {
     const cse_shape row = cse_shape_of(spans->shape.dims[0], 1, 1, spans->shape.dims[2]);

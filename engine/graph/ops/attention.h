@@ -8,17 +8,6 @@
 #include "engine/graph/trace/attention.h"
 #include "engine/graph/trace/attention_pages.h"
 
-/* The last input of an attention or of its gradient, where that says which queries see a key (as in
- * cse_attention_options); NULL: there is none. */
-cse_tensor *cse_attention_spans_of(const cse_tensor *node);
-
-/* Whether they are int32 [batch or 1, 2, keys]. */
-bool cse_attention_spans_fit(cse_shape spans, cse_dtype dtype, int64_t batch, int64_t keys);
-
-/* In a reference: whether the spans of the call, if it has any, let a query see a key. */
-bool cse_attention_reference_spans(const cse_reference *call, int64_t sample, int64_t query,
-                                   int64_t key);
-
 /* Traces the weights of `node`, whose first inputs are q and k: float32 [batch, heads, query, key],
  * before dropout. */
 cse_tensor *cse_attention_weights(const cse_tensor *node);

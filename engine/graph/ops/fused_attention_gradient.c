@@ -8,7 +8,6 @@
 
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/op.h"
-#include "engine/graph/ops/attention.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/attention.h"
 

@@ -1,4 +1,4 @@
-/* The shapes of fused attention; see attention.h. */
+/* The shapes and spans of attention; see attention.h. */
 #include "engine/graph/trace/attention.h"
 
 #include "engine/base/types/shape.h"
@@ -38,4 +38,28 @@ cse_status cse_attention_sizes_of(const cse_infer *in, cse_attention_sizes *size
 cse_attention_sizes cse_attention_sizes_of_node(const cse_tensor *node)
 {
     return sizes_of(node->inputs[0]->shape, node->inputs[2]->shape);
+}
+
+cse_tensor *cse_attention_spans_of(const cse_tensor *node)
+{
+    cse_tensor *last = node->inputs[node->input_count - 1];
+    return last->dtype == CSE_INT32 && last->shape.rank == 3 ? last : NULL;
+}
+
+bool cse_attention_spans_fit(cse_shape spans, cse_dtype dtype, int64_t batch, int64_t keys)
+{
+    return dtype == CSE_INT32 && spans.rank == 3 && spans.dims[1] == 2 && spans.dims[2] == keys &&
+           (spans.dims[0] == 1 || spans.dims[0] == batch);
+}
+
+bool cse_attention_reference_spans(const cse_reference *call, int64_t sample, int64_t query,
+                                   int64_t key)
+{
+    const cse_tensor *spans = cse_attention_spans_of(call->node);
+    if (spans == NULL)
+        return true;
+    const int64_t keys = spans->shape.dims[2];
+    const int32_t *of = call->inputs[call->node->input_count - 1];
+    of += spans->shape.dims[0] > 1 ? sample * 2 * keys : 0;
+    return of[key] <= query && query < of[keys + key];
 }

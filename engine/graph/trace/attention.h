@@ -59,4 +59,15 @@ cse_status cse_attention_sizes_of(const cse_infer *in, cse_attention_sizes *size
 /* Of a node whose inputs were checked. */
 cse_attention_sizes cse_attention_sizes_of_node(const cse_tensor *node);
 
+/* The last input of an attention or of its gradient, where that says which queries see a key (as in
+ * cse_attention_options); NULL: there is none. */
+cse_tensor *cse_attention_spans_of(const cse_tensor *node);
+
+/* Whether they are int32 [batch or 1, 2, keys]. */
+bool cse_attention_spans_fit(cse_shape spans, cse_dtype dtype, int64_t batch, int64_t keys);
+
+/* In a reference: whether the spans of the call, if it has any, let a query see a key. */
+bool cse_attention_reference_spans(const cse_reference *call, int64_t sample, int64_t query,
+                                   int64_t key);
+
 #endif

@@ -12,7 +12,7 @@
 #include "run/measure/step_runner.h"
 #include "workers/arena/arena_budget.h"
 #include "workers/arena/memory.h"
-#include "workers/control/execution_arena.h"
+#include "workers/control/execution_needs.h"
 
 typedef struct arithmetic {
     const cse_graph *graph;

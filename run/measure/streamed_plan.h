@@ -15,7 +15,7 @@ typedef struct cse_streamed_plan {
     int64_t memory_bytes, least_bytes; /* states.memory, and the least that runs */
     int64_t file_bytes;                /* room that the run needs in states.directory */
     bool is_measured;                  /* the arithmetic; else only bytes and disk_s are known */
-    bool by_layers;                    /* states.schedule, or what it chooses */
+    bool by_layers;                    /* states.schedule, or what it chose */
     double read_bytes, written_bytes;  /* a step, of all processes */
     cse_disk_rates disk;
     double arithmetic_s; /* of a step, if the disk took no time */
@@ -25,8 +25,8 @@ typedef struct cse_streamed_plan {
 } cse_streamed_plan;
 
 /* `disk` with a rate above 0: in place of that of states.directory. Of `steps` measured steps the
- * fastest one counts; with 0 nothing is computed. CSE_CONFIG where the job keeps its states in memory, or states.memory is less
- * than the least. */
+ * fastest one counts; with 0 nothing is computed. CSE_CONFIG where the job keeps its states in
+ * memory, or states.memory is less than the least. */
 cse_status cse_streamed_plan_make(const cse_job_settings *settings, int64_t steps,
                                   const cse_disk_rates *disk, cse_streamed_plan *plan);
 

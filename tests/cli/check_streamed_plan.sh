@@ -51,6 +51,18 @@ compare 'rounded sums' --set states.memory=5MiB --set precision.weight_grad_redu
 
 plan --set states.memory=5MiB --steps 0
 [ -n "$(field read_bytes)" ] && [ -z "$(field step_s)" ] || fail "--steps 0: $(cat "$work/json")"
+# By layers where memory_limit has room, and only there.
+[ "$(field schedule)" = '"layers"' ] || fail "without a limit: $(cat "$work/json")"
+many='--set states.memory=6MiB --steps 0 --set fit.train_dataloader.batch_size=48'
+# shellcheck disable=SC2086
+plan $many --set states.schedule=microbatches
+whole=$(grep -o '"peak_bytes":[0-9]*' "$work/json" | sed 's/.*://')
+# shellcheck disable=SC2086
+plan $many --set init.memory_limit="$whole"
+[ "$(field schedule)" = '"microbatches"' ] || fail "without room: $(cat "$work/json")"
+# shellcheck disable=SC2086
+plan $many --set init.memory_limit=$((2 * whole))
+[ "$(field schedule)" = '"layers"' ] || fail "with room: $(cat "$work/json")"
 plan --set states.memory=64MiB --disk_rate 100GiB
 least=$(field least_bytes)
 [ "$(field bound)" = '"arithmetic"' ] || fail "a fast disk bounds the step: $(cat "$work/json")"

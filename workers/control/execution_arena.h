@@ -20,11 +20,4 @@ cse_status cse_execution_inherit(const cse_execution *execution, int descriptor,
  * CSE_UNAVAILABLE when it does not fit them. */
 cse_status cse_execution_extend(const cse_execution *execution, cse_cluster *cluster);
 
-/* Replicas that it has: at most one for each microbatch. */
-int cse_execution_replicas(const cse_execution *execution);
-/* What a new arena's sizes follow from. */
-cse_cluster_layout cse_execution_layout(const cse_execution *execution);
-/* CSE_CONFIG where a number of processes is below the least or above any. */
-cse_status cse_execution_check_counts(const cse_cluster_options *options);
-
 #endif

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
-
+#include "engine/base/memory_limit.h"
 #include "workers/arena/memory.h"
 #include "workers/arena/private_memory.h"
 #include "workers/arena/state_ranges.h"
-#include "workers/control/execution_arena.h"
+#include "workers/control/execution_layout.h"
 
 int64_t cse_cores_of(int64_t replicas, int64_t workers_per_replica, int64_t weight_servers)
 {
@@ -108,15 +108,46 @@ int64_t cse_execution_states_on(const cse_execution_needs *needs, int hosts)
            (needs->cut_bytes * (copies > 0 ? copies : hosts) + hosts - 1) / hosts;
 }
 
+/* A choice that takes memory, and changes no result: the same at each call of a run. */
+static bool has_room_for_layers(const cse_execution *e, cse_cluster_layout layout)
+{
+    cse_execution_needs needs;
+    cse_execution known = *e;
+    const int64_t limit = e->cluster.memory_limit_bytes;
+    known.scratch_bytes = known.loader_bytes = 0; /* which not every caller has asked for */
+    layout.by_layers = true;
+    if (e->graph->microbatch_count <= layout.replica_count ||
+        cse_execution_needs_for(&known, &layout, &needs) != CSE_OK)
+        return false;
+    return cse_execution_steps_bytes(&needs) + needs.checkpoint_bytes <=
+           (limit > 0 ? limit : cse_memory_limit_look().bytes / 2);
+}
+
+cse_cluster_layout cse_execution_layout(const cse_execution *e)
+{
+    cse_cluster_layout layout = cse_execution_layout_of(e);
+    const cse_cluster_options *o = &e->cluster;
+    layout.by_layers = layout.directory != NULL && o->states_by_layers;
+    if (layout.directory != NULL && o->states_by_layers_with_room)
+        layout.by_layers = has_room_for_layers(e, layout);
+    return layout;
+}
+
 cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs *needs)
 {
-    cse_arena_head head;
     const cse_cluster_layout layout = cse_execution_layout(e);
+    return cse_execution_needs_for(e, &layout, needs);
+}
+
+cse_status cse_execution_needs_for(const cse_execution *e, const cse_cluster_layout *layout,
+                                   cse_execution_needs *needs)
+{
+    cse_arena_head head;
     CSE_TRY(cse_execution_check_counts(&e->cluster));
-    CSE_TRY(cse_arena_plan(&layout, &head));
+    CSE_TRY(cse_arena_plan(layout, &head));
     const int64_t base = CSE_WORKER_BASE_BYTES + e->graph->node_count * (int64_t)WORKER_NODE_BYTES;
     const int64_t sums = partial_sums(&head) * head.partial_sum_stride;
-    const int64_t absent = absent_bytes(&layout, &head);
+    const int64_t absent = absent_bytes(layout, &head);
     const bool in_file = head.resident_bytes > 0; /* and so is the copy for a checkpoint */
     *needs = (cse_execution_needs){
         .replicas = head.replicas,

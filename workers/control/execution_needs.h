@@ -39,8 +39,15 @@ typedef struct cse_execution_needs {
     int state_copies;
 } cse_execution_needs;
 
+/* What a new arena's sizes follow from, with the schedule of states in a file. */
+cse_cluster_layout cse_execution_layout(const cse_execution *execution);
+
 /* CSE_CONFIG for numbers of processes out of range. */
 cse_status cse_execution_needs_find(const cse_execution *execution, cse_execution_needs *needs);
+
+/* The same with an arena of that layout, whatever the execution would choose. */
+cse_status cse_execution_needs_for(const cse_execution *execution, const cse_cluster_layout *layout,
+                                   cse_execution_needs *needs);
 
 /* The cores of so many processes, by the rule above. */
 int64_t cse_cores_of(int64_t replicas, int64_t workers_per_replica, int64_t weight_servers);

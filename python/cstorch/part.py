@@ -41,6 +41,11 @@ def _open_states(part):
     return states_of(part)
 
 
+def _bytes(tensor):
+    """The memory of a contiguous tensor; NumPy has no bfloat16."""
+    return ffi.from_buffer(tensor.reshape(-1).view(torch.uint8).numpy())
+
+
 def _value(state):
     """A copy of a state's values."""
     shape = lib.cse_state_shape(state)
@@ -48,7 +53,7 @@ def _value(state):
         tuple(shape.dims[0 : shape.rank]), dtype=calls.TORCH_DTYPES[lib.cse_state_dtype(state)]
     )
     size = value.numel() * value.element_size()
-    check(lib.cse_state_get(state, ffi.from_buffer(value.reshape(-1).numpy()), size))
+    check(lib.cse_state_get(state, _bytes(value), size))
     return value
 
 
@@ -223,4 +228,4 @@ def set_value(name, state, value):
     kept = torch.empty(tuple(value.shape), dtype=calls.TORCH_DTYPES[lib.cse_state_dtype(state)])
     kept.copy_(value)
     size = kept.numel() * kept.element_size()
-    check(lib.cse_state_set(state, ffi.from_buffer(kept.reshape(-1).numpy()), size))
+    check(lib.cse_state_set(state, _bytes(kept), size))

@@ -58,11 +58,13 @@ done
 # ---- what a plan says ----
 
 # shellcheck disable=SC2086 # options
-"$csengine" plan "$config" --memory $cut >"$work/plan" 2>&1 || complain "$(cat "$work/plan")"
+"$csengine" plan "$config" --memory $cut >"$work/plan" 2>&1 ||
+    complain "$(cat "$work/plan")"
 # Of weights and two moments, each a third: with three hosts 3 + 2 * 3 / 3 of 9.
 awk '/states.shard: of the states/ {
     for (i = 1; i < NF; i++) if ($(i + 1) == "MB" && $(i + 2) == "on") all = $i
-    for (i = 1; i < NF; i++) if ($(i + 1) == "MB" && $(i + 2) == "of" && $(i + 3) == "3,") three = $i
+    for (i = 1; i < NF; i++)
+        if ($(i + 1) == "MB" && $(i + 2) == "of" && $(i + 3) == "3,") three = $i
     found = three / all > 0.54 && three / all < 0.57
 } END { exit !found }' "$work/plan" || complain "the plan says: $(cat "$work/plan")"
 

@@ -1,8 +1,8 @@
 /* `csengine plan`: what training would take on several hosts, from a profile of this one
  * (run/measure/host_model.h). The model, not the command, holds what the numbers mean. With
  * --memory: what a run on this host takes, from its plan (cli/runs/planned_memory.h); with
- * --streaming, also what it reads and writes (run/measure/streamed_plan.h). With --machine: the step
- * on many cores (cli/runs/planned_cores.h). */
+ * --streaming, also what it reads and writes (run/measure/streamed_plan.h). With --machine: the
+ * step on many cores (cli/runs/planned_cores.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

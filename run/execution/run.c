@@ -572,10 +572,8 @@ static cse_status execute(runner *r)
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);
-    cse_dataloader_settings_encode(
-        r->input,
-        (cse_last_batch){ .dropped = batching->drop_last, .read = batching->last_samples > 0 },
-        &r->dataloader);
+    const cse_last_batch last = { batching->drop_last, .read = batching->last_samples > 0 };
+    cse_dataloader_settings_encode(r->input, last, &r->dataloader);
     cse_execution execution = execution_of(r, r->dataloader.data);
     if (session->hooks.meet_hosts != NULL && r->last_step > r->first_step) {
         CSE_TRY(session->hooks.meet_hosts(session->hooks.self, &execution, &r->hosts));

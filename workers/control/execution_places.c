@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
-#include "workers/control/execution_arena.h"
+#include "workers/control/execution_layout.h"
 
 static void find_nodes(cse_execution_places *places, int count)
 {

@@ -170,6 +170,11 @@ void cse_mover_send_states(cse_mover *mover, int host);
  * told, when the connection is another one. */
 void cse_mover_rewind_states(cse_mover *mover, int host);
 void cse_mover_forget_states(cse_mover *mover, int host);
+/* Whether a chunk has its states of the step with this number, from 1. */
+static inline bool cse_update_is_done(const cse_cluster *cluster, int chunk, int64_t sequence)
+{
+    return cse_word_is(cse_word_load(&cluster->update[chunk]), CSE_WORD_DONE, sequence);
+}
 /* Whether all new states of the step are here. */
 bool cse_mover_has_states(cse_mover *mover);
 /* A frame READY, STATES, GATHER or PART; false: one that this host may not be sent. */

@@ -28,11 +28,6 @@ static int64_t sent_bytes(const cse_cluster *cluster, int chunk)
     return cse_chunk_bytes(cluster, chunk, CSE_STATES_SHARED) + DIGEST_BYTES;
 }
 
-static bool is_done(const cse_cluster *cluster, int chunk, int64_t sequence)
-{
-    return cse_word_is(cse_word_load(&cluster->update[chunk]), CSE_WORD_DONE, sequence);
-}
-
 /* Whether the arena is in the update of the mover's step. */
 static bool updates(const cse_mover *mover)
 {
@@ -132,21 +127,10 @@ static void send_states(cse_mover *mover, int host)
         if (cse_chunk_sender(cluster, cursor->chunk) != cluster->head->host ||
             cse_chunk_has_owner(cluster, cursor->chunk, host))
             continue;
-        if (!is_done(cluster, cursor->chunk, mover->step + 1) || !send_chunk(mover, host, cursor))
+        if (!cse_update_is_done(cluster, cursor->chunk, mover->step + 1) ||
+            !send_chunk(mover, host, cursor))
             return;
     }
-}
-
-bool cse_mover_has_states(cse_mover *mover)
-{
-    const cse_cluster *cluster = mover->cluster;
-    if (!cse_states_are_cut(cluster))
-        return true;
-    while (mover->states_complete < cluster->head->update_chunks &&
-           (cse_chunk_is_kept(cluster, mover->states_complete) ||
-            is_done(cluster, mover->states_complete, mover->step + 1)))
-        mover->states_complete++;
-    return mover->states_complete == cluster->head->update_chunks;
 }
 
 static bool holds_chunk(const cse_mover *mover, int chunk)
@@ -279,7 +263,7 @@ static void send_part(cse_mover *mover, int host)
     const cse_cluster *cluster = mover->cluster;
     cse_part_wanted *part = &mover->peers[host].part;
     if (part->chunk < 0 || !mover->peers[host].connected ||
-        !is_done(cluster, part->chunk, part->wanted - 1))
+        !cse_update_is_done(cluster, part->chunk, part->wanted - 1))
         return;
     const int64_t total = cse_chunk_bytes(cluster, part->chunk, CSE_STATES_OWN);
     while (part->at < total) {

@@ -281,24 +281,29 @@ static cse_status read_prompts(generating *g, cse_text *input)
 
 /* ---- the command ---- */
 
-/* Without what loads and prepares, so that a rate is that of the passes. */
+/* Without what loads and prepares, so that a rate is that of the passes: the first of each kind
+ * stands apart. */
 static void tell_times(const generating *g)
 {
     const cse_generation_times t = cse_generation_times_of(g->generation);
     const double prompts = (double)t.prompt_ns * 1e-9, passes = (double)t.pass_ns * 1e-9;
     if (!g->json) {
         fprintf(stderr,
-                "prompts: %lld tokens in %.3f s; %lld passes over %lld tokens of texts in %.3f s\n",
-                (long long)t.prompt_tokens, prompts, (long long)t.passes, (long long)t.tokens,
-                passes);
+                "first prompt and first pass, which prepare weights: %.3f s and %.3f s\n"
+                "%lld more prompts: %lld tokens in %.3f s; %lld more passes over %lld tokens of "
+                "texts in %.3f s\n",
+                (double)t.first_prompt_ns * 1e-9, (double)t.first_pass_ns * 1e-9,
+                (long long)t.prompts, (long long)t.prompt_tokens, prompts, (long long)t.passes,
+                (long long)t.tokens, passes);
         return;
     }
-    json_t *line =
-        json_pack("{s:{s:I, s:f, s:f, s:I, s:I, s:f, s:f}}", "stats", "prompt_tokens",
-                  (json_int_t)t.prompt_tokens, "prompt_seconds", prompts,
-                  "prompt_processor_seconds", (double)t.prompt_processor_ns * 1e-9, "passes",
-                  (json_int_t)t.passes, "tokens", (json_int_t)t.tokens, "pass_seconds", passes,
-                  "pass_processor_seconds", (double)t.pass_processor_ns * 1e-9);
+    json_t *line = json_pack(
+        "{s:{s:f, s:f, s:I, s:I, s:f, s:f, s:I, s:I, s:f, s:f}}", "stats", "first_prompt_seconds",
+        (double)t.first_prompt_ns * 1e-9, "first_pass_seconds", (double)t.first_pass_ns * 1e-9,
+        "prompts", (json_int_t)t.prompts, "prompt_tokens", (json_int_t)t.prompt_tokens,
+        "prompt_seconds", prompts, "prompt_processor_seconds", (double)t.prompt_processor_ns * 1e-9,
+        "passes", (json_int_t)t.passes, "tokens", (json_int_t)t.tokens, "pass_seconds", passes,
+        "pass_processor_seconds", (double)t.pass_processor_ns * 1e-9);
     cse_json_print(line);
     json_decref(line);
 }

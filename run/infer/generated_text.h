@@ -53,11 +53,14 @@ typedef enum cse_generation_end {
 typedef struct cse_generation cse_generation;
 
 /* What passes took so far: prompts that were read by one pass each, and passes over a token of each
- * text. Beside the time that went by stands that of the processors. */
+ * text. Beside the time that went by stands that of the processors. The first pass of each kind
+ * prepares weights for all that follow (casts, packed copies), and is told apart. */
 typedef struct cse_generation_times {
-    int64_t prompt_tokens, prompt_ns, prompt_processor_ns;
+    int64_t prompts, prompt_tokens, prompt_ns, prompt_processor_ns;
     int64_t passes, tokens, pass_ns, pass_processor_ns;
+    int64_t first_prompt_ns, first_pass_ns; /* 0: there was none */
 } cse_generation_times;
+
 typedef struct cse_generation_request {
     const cse_generation_settings *settings;
     const int32_t *prompt; /* at least one token */

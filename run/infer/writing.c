@@ -21,6 +21,10 @@ cse_two_clocks cse_two_clocks_now(void)
 void cse_generation_passed(cse_generation *generation, int64_t tokens, cse_two_clocks begun)
 {
     const cse_two_clocks now = cse_two_clocks_now();
+    if (generation->times.first_pass_ns == 0) {
+        generation->times.first_pass_ns = now.ns - begun.ns;
+        return;
+    }
     generation->times.passes++;
     generation->times.tokens += tokens;
     generation->times.pass_ns += now.ns - begun.ns;
@@ -33,6 +37,11 @@ cse_status cse_generation_read(cse_generation *generation, int64_t sequence, con
     const cse_two_clocks begun = cse_two_clocks_now();
     CSE_TRY(cse_text_decoder_begin_at(generation->decoder, sequence, prompt, count));
     const cse_two_clocks now = cse_two_clocks_now();
+    if (generation->times.first_prompt_ns == 0) {
+        generation->times.first_prompt_ns = now.ns - begun.ns;
+        return CSE_OK;
+    }
+    generation->times.prompts++;
     generation->times.prompt_tokens += count;
     generation->times.prompt_ns += now.ns - begun.ns;
     generation->times.prompt_processor_ns += now.processor_ns - begun.processor_ns;

@@ -34,29 +34,101 @@ static int scale_of_q3(const unsigned char packed[12], int i)
     return (low | (packed[8 + i % 4] >> (2 * (i / 4)) & 3) << 4) - 32;
 }
 
+CSE_LANES __m512i field(__m512i words, int shift, int mask)
+{
+    return _mm512_and_si512((__m512i)((cse_words)words >> (uint32_t)shift),
+                            _mm512_set1_epi32(mask));
+}
+
+/* Those of Q4_K and Q5_K (cse_packed_six_bits), which stand before the numbers of a block, of 16
+ * rows at a time. False: a scale is not finite, whose bits a conversion may change. */
+CSE_LANES bool read_six_bits(work *w, int64_t at)
+{
+    CSE_UNROLL for (int v = 0; v < CSE_FEW_VECTORS; v++)
+    {
+        __m512i words[4];
+        cse_turn_rows(w->sums.rows + v * CSE_LANE_COUNT, at, words);
+        const __m512i low = _mm512_set1_epi32(0x7c00), high = _mm512_set1_epi32(0x7c000000);
+        if ((_mm512_cmpeq_epi32_mask(_mm512_and_si512(words[0], low), low) |
+             _mm512_cmpeq_epi32_mask(_mm512_and_si512(words[0], high), high)) != 0)
+            return false;
+        const __m512 d = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words[0]));
+        const __m512 dmin = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(words[0], 16)));
+        CSE_UNROLL for (int p = 0; p < PARTS / 2; p++)
+        {
+            const int shift = 8 * (p % 4);
+            __m512i scale = field(words[p < 4 ? 1 : 3], shift, p < 4 ? 63 : 15);
+            __m512i minimum =
+                field(words[p < 4 ? 2 : 3], p < 4 ? shift : shift + 4, p < 4 ? 63 : 15);
+            if (p >= 4) {
+                scale = _mm512_or_si512(scale, _mm512_slli_epi32(field(words[1], shift + 6, 3), 4));
+                minimum =
+                    _mm512_or_si512(minimum, _mm512_slli_epi32(field(words[2], shift + 6, 3), 4));
+            }
+            CSE_UNROLL for (int half = 0; half < 2; half++)
+            {
+                _mm512_store_ps(w->scales[2 * p + half] + v * CSE_LANE_COUNT,
+                                d * _mm512_cvtepi32_ps(scale));
+                _mm512_store_ps(w->minima[2 * p + half] + v * CSE_LANE_COUNT,
+                                dmin * _mm512_cvtepi32_ps(minimum));
+            }
+        }
+    }
+    return true;
+}
+
+/* Those of Q2_K and Q6_K: a byte for each part, at the begin of the block or behind its numbers. */
+CSE_LANES void read_bytes(work *w, const kind k, int64_t at)
+{
+    _Alignas(64) float d[CSE_FEW_TOGETHER], dmin[CSE_FEW_TOGETHER];
+    for (int r = 0; r < CSE_FEW_TOGETHER; r++) {
+        d[r] = half_at(w->sums.rows[r] + at, k == Q2 ? 80 : 208);
+        dmin[r] = k == Q2 ? half_at(w->sums.rows[r] + at, 82) : 0;
+    }
+    CSE_UNROLL for (int v = 0; v < CSE_FEW_VECTORS; v++)
+    {
+        __m512i words[4];
+        cse_turn_rows(w->sums.rows + v * CSE_LANE_COUNT, at + (k == Q2 ? 0 : 192), words);
+        CSE_UNROLL for (int p = 0; p < PARTS; p++)
+        {
+            const int shift = 8 * (p % 4);
+            const __m512i scale =
+                k == Q2 ? field(words[p / 4], shift, 15)
+                        : _mm512_srai_epi32(_mm512_slli_epi32(words[p / 4], (unsigned)(24 - shift)),
+                                            24);
+            _mm512_store_ps(w->scales[p] + v * CSE_LANE_COUNT,
+                            _mm512_load_ps(d + v * CSE_LANE_COUNT) * _mm512_cvtepi32_ps(scale));
+            if (k == Q2)
+                _mm512_store_ps(w->minima[p] + v * CSE_LANE_COUNT,
+                                _mm512_load_ps(dmin + v * CSE_LANE_COUNT) *
+                                    _mm512_cvtepi32_ps(field(words[p / 4], shift + 4, 15)));
+        }
+    }
+}
+
 /* Parts of 16; those of 32 have each scale twice. */
 CSE_LANES void read_scales(work *w, const kind k, int64_t at)
 {
+    if ((k == Q4 || k == Q5) && read_six_bits(w, at))
+        return;
+    if (k == Q2 || k == Q6) {
+        read_bytes(w, k, at);
+        return;
+    }
     for (int r = 0; r < CSE_FEW_TOGETHER; r++) {
         const char *block = w->sums.rows[r] + at;
         const unsigned char *bytes = (const unsigned char *)block;
-        const float d = half_at(block, k == Q2 ? 80 : k == Q3 ? 108 : k == Q6 ? 208 : 0);
-        const float dmin = k == Q2 ? half_at(block, 82) : half_at(block, 2);
-        for (int p = 0; p < PARTS; p += k == Q4 || k == Q5 ? 2 : 1) {
+        const float d = half_at(block, k == Q3 ? 108 : 0);
+        const float dmin = half_at(block, 2);
+        for (int p = 0; p < PARTS; p += k == Q3 ? 1 : 2) {
             int scale = 0, minimum = 0;
-            if (k == Q2) {
-                scale = bytes[p] & 15;
-                minimum = bytes[p] >> 4;
-            } else if (k == Q3) {
+            if (k == Q3)
                 scale = scale_of_q3(bytes + 96, p);
-            } else if (k == Q6) {
-                scale = (signed char)bytes[192 + p];
-            } else {
+            else
                 cse_packed_six_bits(bytes + 4, p / 2, &scale, &minimum);
-            }
             w->scales[p][r] = d * (float)scale;
             w->minima[p][r] = dmin * (float)minimum;
-            if (k == Q4 || k == Q5) {
+            if (k != Q3) {
                 w->scales[p + 1][r] = w->scales[p][r];
                 w->minima[p + 1][r] = w->minima[p][r];
             }

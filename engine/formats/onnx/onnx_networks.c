@@ -131,23 +131,52 @@ static const char *causal_mask(cse_onnx *o, const cse_node *node, const char *ty
     return hide_later(o, node, cse_onnx_value(o, node->inputs[0]), node->attributes.numbers[0]);
 }
 
+/* The begin or the end of each key's span, as [batch or 1, 1, 1, key]. */
+static const char *bounds(cse_onnx *o, const cse_node *node, const char *spans, int which)
+{
+    const int64_t first[] = { which }, end[] = { which + 1 }, one[] = { 1 };
+    const int64_t shape[] = { -1, 1, 1, node->inputs[CSE_ATTENTION_KEY]->shape.dims[2] };
+    const char *part =
+        CSE_ONNX_ADD(o, node, "Slice", spans, cse_onnx_list(o, first, 1), cse_onnx_list(o, end, 1),
+                     cse_onnx_list(o, one, 1), cse_onnx_list(o, one, 1));
+    return CSE_ONNX_ADD(o, node, "Reshape", part, cse_onnx_list(o, shape, 4));
+}
+
+/* Which queries see which keys (cse_attention_spans_of), as [batch or 1, 1, query, key]. */
+static const char *visible(cse_onnx *o, const cse_node *node, const cse_node *spans)
+{
+    const int64_t from_0[] = { 0, 1 };
+    const char *value = cse_onnx_value(o, spans);
+    const char *queries = cse_onnx_row(o, from_0, node->inputs[0]->shape.dims[2], true);
+    return CSE_ONNX_ADD(o, node, "And",
+                        CSE_ONNX_ADD(o, node, "LessOrEqual", bounds(o, node, value, 0), queries),
+                        CSE_ONNX_ADD(o, node, "Less", queries, bounds(o, node, value, 1)));
+}
+
 static const char *attention(cse_onnx *o, const cse_node *node, const char *type)
 {
+    const cse_node *spans = cse_attention_spans_of(node);
+    if (node->input_count > 3 && spans == NULL)
+        return cse_onnx_fail(o, node, "it has dropout, which an evaluation has not");
     const char *q = cse_onnx_value(o, node->inputs[CSE_ATTENTION_QUERY]);
     const char *k = cse_onnx_value(o, node->inputs[CSE_ATTENTION_KEY]);
     const char *v = cse_onnx_value(o, node->inputs[CSE_ATTENTION_VALUE]);
+    const char *seen = spans != NULL ? visible(o, node, spans) : NULL;
     cse_text attributes = { 0 };
-    if (node->input_count > 3)
-        return cse_onnx_fail(o, node, "it has dropout, which an evaluation has not");
     const char *scores = CSE_ONNX_ADD(o, node, type, q, turned(o, node, k, 4));
     scores = CSE_ONNX_ADD(
         o, node, "Mul", scores,
         cse_onnx_scalar(o, CSE_FLOAT32, node->attributes.numbers[CSE_ATTENTION_SCALE]));
+    if (seen != NULL)
+        scores = CSE_ONNX_ADD(o, node, "Where", seen, scores,
+                              cse_onnx_scalar(o, CSE_FLOAT32, masked_score));
     if (node->attributes.integers[CSE_ATTENTION_CAUSAL])
         scores = hide_later(o, node, scores, masked_score);
     cse_onnx_integer(&attributes, "axis", -1);
     const char *weights =
         cse_onnx_add(o, node, "Softmax", (const char *const[]){ scores, NULL }, &attributes);
+    if (seen != NULL) /* a query that sees no key has the mean of none: 0 */
+        weights = CSE_ONNX_ADD(o, node, "Where", seen, weights, cse_onnx_scalar(o, CSE_FLOAT32, 0));
     return CSE_ONNX_ADD(o, node, type, weights, v);
 }
 

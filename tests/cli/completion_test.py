@@ -79,7 +79,7 @@ LINES = [
     ("csengine start --num-w", "csengine start --num-workers-per-csx "),
     ("csengine start ru", "csengine start run.yaml "),
     ("csengine start run.yaml --set loop.num_s", "csengine start run.yaml --set loop.num_steps="),
-    ("csengine start --set optimizer.SGD.mom", "csengine start --set optimizer.SGD.momentum="),
+    ("csengine start --set optimizer.SGD.momentu", "csengine start --set optimizer.SGD.momentum="),
     ("csengine start --set model.num_cl", "csengine start --set model.num_classes="),
     ("csengine start --set precision.fp16_type=cb",
      "csengine start --set precision.fp16_type=cbfloat16 "),

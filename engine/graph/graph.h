@@ -48,6 +48,7 @@ typedef enum cse_space {
  * its gradient, and nodes that it expands to, inherit it. */
 typedef struct cse_precision_request {
     bool graphamp_off; /* GraphAMP leaves its types as they are written */
+    bool observes;     /* GraphAMP gives it what is stored, and stores nothing else for its sake */
     /* Precision optimization level of the forward and the backward pass, plus 1; 0: the model's. */
     uint8_t pol_forward, pol_backward;
 } cse_precision_request;

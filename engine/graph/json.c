@@ -48,6 +48,7 @@ static const cse_field node_fields[] = {
     OPTIONAL_NUMBER("recompute_block", INT, cse_node, recompute_block, 0, INT32_MAX),
     OPTIONAL_NUMBER("recomputed", INT, cse_node, recomputed, 0, INT32_MAX),
     OPTIONAL("graphamp_off", BOOL, cse_node, request.graphamp_off),
+    OPTIONAL("observes", BOOL, cse_node, request.observes),
     NUMBER("pol_forward", LEVEL, cse_node, request.pol_forward, 0, MOST_LEVEL),
     NUMBER("pol_backward", LEVEL, cse_node, request.pol_backward, 0, MOST_LEVEL),
     { .key = NULL },

@@ -299,11 +299,13 @@ static void code_annotations(codec *c, cse_node *node)
     bool usual = accumulates_usually(&node->accumulation);
     int flags = node->backward | node->inserted_cast << 1 | node->request.graphamp_off << 2 |
                 usual << 3 | (forward != 0 || backward != 0) << 4 |
-                (node->recompute_block != 0 || node->recomputed != 0) << 5;
-    code_int(c, &flags, 0, 64);
+                (node->recompute_block != 0 || node->recomputed != 0) << 5 |
+                node->request.observes << 6;
+    code_int(c, &flags, 0, 128);
     node->backward = flags & 1;
     node->inserted_cast = flags >> 1 & 1;
     node->request.graphamp_off = flags >> 2 & 1;
+    node->request.observes = flags >> 6 & 1;
     if (!(flags & 8))
         code_accumulation(c, &node->accumulation);
     if (flags & 16) {

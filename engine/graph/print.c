@@ -41,6 +41,8 @@ static void print_precision(const cse_node *node, cse_text *out)
         cse_text_add(out, " recomputed %d", node->recomputed);
     if (request->graphamp_off)
         cse_text_add(out, " graphamp-off");
+    if (request->observes)
+        cse_text_add(out, " observes");
     if (request->pol_forward > 0)
         cse_text_add(out, " pol %d", request->pol_forward - 1);
     if (request->pol_backward > 0)

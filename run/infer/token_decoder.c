@@ -113,14 +113,17 @@ static cse_tensor *check_attention(const cse_token_decoder *decoder,
     return NULL;
 }
 
-/* The keys and values of the pass, handed out: [batch, heads, time, channel]. */
+/* The keys and values of the pass, handed out: [batch, heads, time, channel], in the type that they
+ * have without being handed out. */
 static void keep(cse_token_decoder *decoder, int outputs[2], cse_tensor *k, cse_tensor *v)
 {
     char name[32];
+    cse_trace_enter_request(&(cse_precision_request){ .observes = true });
     snprintf(name, sizeof name, "keys.%d", decoder->traced_attentions);
     outputs[0] = cse_inference_output(decoder->traced, name, k);
     snprintf(name, sizeof name, "values.%d", decoder->traced_attentions);
     outputs[1] = cse_inference_output(decoder->traced, name, v);
+    cse_trace_leave();
     decoder->traced_attentions++;
 }
 

@@ -12,7 +12,8 @@
  * gradient rule made, and that read one another, form a chain and count as one op: they compute in
  * float32 and round once, where the result leaves the chain; inside, they read what is stored and
  * request nothing, nor of what their op of one input read. Consumers without float results
- * (comparisons) request nothing either. Reading a 16-bit value as float32 is exact. */
+ * (comparisons) request nothing either, nor do nodes that only observe what is stored. Reading a
+ * 16-bit value as float32 is exact. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,6 +263,8 @@ static void decide_types(typing *p, cse_node *node)
     if (node->precision_class == CSE_ALLOW) {
         usual = FOR_LOW;
         t->wants = WANT_LOW;
+    } else if (node->request.observes) {
+        usual = ABSTAINS;
     } else if (node->precision_class == CSE_INFER) {
         usual = vote_of_infer(p, node);
         t->wants = usual == FOR_LOW && !is_chain(p, node) ? WANT_LOW : WANT_FLOAT32;

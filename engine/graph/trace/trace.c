@@ -128,6 +128,7 @@ void cse_trace_enter_request(const cse_precision_request *request)
     if (region == NULL)
         return;
     region->request.graphamp_off |= request->graphamp_off;
+    region->request.observes |= request->observes;
     if (request->pol_forward > 0)
         region->request.pol_forward = request->pol_forward;
     if (request->pol_backward > 0)

@@ -1,6 +1,6 @@
 /* Tokens that are decoded one by one, and the last token of a prompt, have the logits of an
  * evaluation's forward pass over the whole text, bit for bit: for weights of every packing, alone
- * and among others, where the computation is in float32. */
+ * and among others, in float32 and in bfloat16. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 
 enum { VOCABULARY = 96, TEXT = 40, PROMPT = 33, HIDDEN = 256, MOST_MATRICES = 64 };
 
+static const char *precision; /* of the sessions that follow; NULL: float32 */
 static char folder[] = "/tmp/check_packed_decoding.XXXXXX";
 
 /* Values of finite blocks of every type, as those of check_packed_weight.c. */
@@ -51,7 +52,9 @@ static int matrix_count;
 
 static cse_session *open_session(void)
 {
-    const cse_configuration configuration = { .model_dir = folder, .seed = 3 };
+    const cse_configuration configuration = { .model_dir = folder,
+                                              .seed = 3,
+                                              .precision = precision };
     ck_assert_msg(cse_configure(&configuration) == CSE_OK, "%s", cse_error_message());
     cse_session *session = cse_session_open_view("test");
     session->plan.inference_threads = 1;
@@ -174,13 +177,26 @@ static void compare(const cse_packed_type *type)
     cse_finish();
 }
 
-START_TEST(tokens_have_the_bits_of_an_evaluation)
+static void compare_all(void)
 {
     collect_matrices();
     for (int i = 0; cse_packed_types[i] != NULL; i++)
         compare(cse_packed_types[i]);
     compare(&cse_packed_nf4);
     compare(&cse_packed_uint4_128);
+}
+
+START_TEST(tokens_have_the_bits_of_an_evaluation)
+{
+    precision = NULL;
+    compare_all();
+}
+END_TEST
+
+START_TEST(and_in_bfloat16)
+{
+    precision = "{fp16_type: bfloat16, graphamp: {preset: mp2}}";
+    compare_all();
 }
 END_TEST
 
@@ -192,6 +208,7 @@ int main(void)
         return 1;
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, tokens_have_the_bits_of_an_evaluation);
+    tcase_add_test(tests, and_in_bfloat16);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

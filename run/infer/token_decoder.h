@@ -1,11 +1,10 @@
 /* Decodes with a causal language model: the tokens of a prompt are read at once, then one token
  * after another, while the keys and values of each attention are kept (the KV cache).
  *
- * In float32 the logits of a prompt's last token have the bits of an evaluation's forward pass, and
- * so have those of later tokens where nothing but the causal mask hides keys: their attention reads
- * keys and values in pages (paged_attention). With windows, caps and biases of positions they agree
- * within the rounding of float32; in 16-bit formats within that of the format, since keys and
- * values that are handed out stay in float32.
+ * In float32 and bfloat16 the logits of a prompt's last token have the bits of an evaluation's
+ * forward pass, and so have those of later tokens where nothing but the causal mask hides keys:
+ * their attention reads keys and values in pages (paged_attention). With windows, caps and biases
+ * of positions, and in other formats, they agree within the rounding of the format.
  *
  * Several sequences go on together: one pass over a token of each reads the weights once. What is
  * computed of a sequence depends on nothing else, so that its bits are those of a decoder of its

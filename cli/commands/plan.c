@@ -156,7 +156,7 @@ static const struct question {
     { "memory",
       "plans one host and measures nothing",
       { "measure_machine", "placement", "machine", "hosts", "link", "replicas", "mtbf", "lease",
-        "steps" },
+        "steps", "disk_rate" },
       "" },
     { "measure_machine",
       "measures this machine",

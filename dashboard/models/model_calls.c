@@ -34,6 +34,8 @@ struct cse_model_call {
     call_state state;
     bool cancelled, done;
     bool told, held; /* the process knows that it is cancelled; that its client is behind */
+    int64_t handed;  /* lines that the process had said when it got the call */
+    bool again;      /* it was handed to a second process */
     int status;
     cse_text text; /* the answer, or what of the stream was not sent */
     size_t sent;
@@ -50,6 +52,7 @@ struct served {
     int wake;               /* an eventfd: there is something to tell the process */
     cse_model_call *first;  /* that wait, by `next` */
     cse_model_call *active; /* that the process answers */
+    int64_t said;           /* lines of all processes so far */
     cse_model_process process;
 };
 
@@ -263,6 +266,7 @@ static void take_line(served *model, const char *line)
 {
     char word[16], *text = NULL;
     const size_t length = strcspn(line, " ");
+    model->said++;
     if (length >= sizeof word)
         return;
     snprintf(word, sizeof word, "%.*s", (int)length, line);
@@ -339,6 +343,7 @@ static bool hand_over(served *model)
             continue;
         }
         cse_model_process_say(&model->process, call->line);
+        call->handed = model->said;
         *last = call;
         last = &call->next;
         active++;
@@ -368,14 +373,25 @@ static void tell_process(served *model)
     }
 }
 
-/* With the lock held: no call waits for the process any more. */
+/* With the lock held: no call waits for the process any more. One that it has said nothing after
+ * may have been handed to a process that was dead already: it goes to another one, once. */
 static void lose_calls(served *model)
 {
+    cse_model_call *kept = NULL, **last = &kept;
     while (model->active != NULL) {
         cse_model_call *call = model->active;
         model->active = call->next;
-        end_call(call, false);
+        if (call->handed < model->said || call->again || model->models->ending) {
+            end_call(call, false);
+            continue;
+        }
+        call->again = true;
+        call->told = call->held = false;
+        *last = call;
+        last = &call->next;
     }
+    *last = model->first;
+    model->first = kept;
 }
 
 /* With the lock held, but while it waits. */

@@ -57,8 +57,10 @@ def stream(**body):
     return connection, answer
 
 
-def long_stream():
-    connection, answer = stream(prompt="the ", max_tokens=1000, temperature=1.2, seed=5)
+def long_stream(count=1):
+    connection, answer = stream(
+        prompt="the ", max_tokens=1000, temperature=1.2, seed=5, n=count
+    )
     answer.readline()
     return connection, answer
 
@@ -97,7 +99,7 @@ def texts_are_those_that_they_are_alone():
 
 
 def a_text_joins_those_under_way():
-    streams = [long_stream() for _ in range(TOGETHER - 1)]
+    streams = [long_stream(6) for _ in range(TOGETHER - 1)]
     begun = time.monotonic()
     assert texts(prompt="the ", max_tokens=5)[0][2] == "length"
     joined = time.monotonic() - begun
@@ -153,7 +155,7 @@ def a_full_queue_says_so():
     streams = [long_stream() for _ in range(TOGETHER)]
     assert at_once([short] * QUEUE) == [200] * QUEUE
     leave(*streams)
-    streams = [long_stream() for _ in range(TOGETHER)]
+    streams = [long_stream(8) for _ in range(TOGETHER)]
     codes = at_once([short] * 12)
     leave(*streams)
     assert set(codes) == {200, 429}, codes

@@ -380,8 +380,9 @@ START_TEST(the_embedded_text_is_the_file)
     char path[4096], line[512];
     const char *at = cse_prelude_text;
     static const char *const files[] = { "engine/base/random.h", "engine/base/types/narrow.h",
+                                         "engine/base/types/dynamic_map.h",
                                          "engine/code/codegen/prelude.h" };
-    for (int f = 0; f < 3; f++) {
+    for (int f = 0; f < 4; f++) {
         snprintf(path, sizeof path, "%s/%s", getenv("top_srcdir") ? getenv("top_srcdir") : "..",
                  files[f]);
         FILE *file = fopen(path, "r");

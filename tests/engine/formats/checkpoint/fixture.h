@@ -79,14 +79,14 @@ static const float fixture_scalar = 0.125f;
 static inline cse_checkpoint fixture_checkpoint(void)
 {
     static cse_checkpoint_tensor tensors[] = {
-        { "model.fc_layers.0.weight", CSE_FLOAT32, { 2, { 2, 3 } }, fixture_floats },
-        { "model.fc_layers.0.bias", CSE_BFLOAT16, { 1, { 3 } }, fixture_halves },
-        { "model.half", CSE_FLOAT16, { 2, { 3, 1 } }, fixture_halves },
-        { "model.compact", CSE_CBFLOAT16, { 1, { 3 } }, fixture_halves },
-        { "counts with a space", CSE_INT32, { 2, { 2, 2 } }, fixture_integers },
-        { "flags", CSE_BOOL, { 1, { 2 } }, fixture_flags },
-        { "optimizer.scale", CSE_FLOAT32, { 0, { 0 } }, &fixture_scalar },
-        { "empty", CSE_FLOAT32, { 2, { 0, 5 } }, NULL },
+        { "model.fc_layers.0.weight", CSE_FLOAT32, { 2, { 2, 3 } }, fixture_floats, false },
+        { "model.fc_layers.0.bias", CSE_BFLOAT16, { 1, { 3 } }, fixture_halves, false },
+        { "model.half", CSE_FLOAT16, { 2, { 3, 1 } }, fixture_halves, false },
+        { "model.compact", CSE_CBFLOAT16, { 1, { 3 } }, fixture_halves, false },
+        { "counts with a space", CSE_INT32, { 2, { 2, 2 } }, fixture_integers, false },
+        { "flags", CSE_BOOL, { 1, { 2 } }, fixture_flags, false },
+        { "optimizer.scale", CSE_FLOAT32, { 0, { 0 } }, &fixture_scalar, false },
+        { "empty", CSE_FLOAT32, { 2, { 0, 5 } }, NULL, false },
     };
     return (cse_checkpoint){
         .tensors = tensors,

@@ -37,7 +37,7 @@ static void emit(cse_text *out, const cse_tensor *node)
     cse_text_add(out,
                  "for (int64_t first = 0; first < %lldll; first += 256) {\n"
                  "float block[256];\n"
-                 "cse_dequantize_block(x0 + first / 256 * 65, %d, block);\n"
+                 "cse_dequantize_block(&x0[first / 256 * 65], %d, block);\n"
                  "for (int64_t i = first; i < first + 256 && i < %lldll; i++)\n"
                  "y[i] = block[i - first];\n"
                  "}\n",

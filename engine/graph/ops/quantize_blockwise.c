@@ -49,14 +49,14 @@ static void emit(cse_text *out, const cse_tensor *node)
     cse_text_add(out, "for (int64_t first = 0; first < %lldll; first += 256) {\n", count);
     if (node->input_count == 3)
         cse_text_add(out, "if (x1[0] == 0) {\n"
-                          "__builtin_memmove(y + first / 256 * 65, x2 + first / 256 * 65, 260);\n"
+                          "__builtin_memmove(&y[first / 256 * 65], &x2[first / 256 * 65], 260);\n"
                           "continue;\n"
                           "}\n");
     cse_text_add(out,
                  "float block[256] = { 0 };\n"
                  "for (int64_t i = first; i < first + 256 && i < %lldll; i++)\n"
                  "block[i - first] = x0[i];\n"
-                 "cse_quantize_block(block, %d, y + first / 256 * 65);\n"
+                 "cse_quantize_block(block, %d, &y[first / 256 * 65]);\n"
                  "}\n",
                  count, (int)cse_block_factor(&node->attributes));
 }

@@ -31,7 +31,7 @@ START_TEST(log_has_the_documented_bytes)
     message.log.level = 2;
     message.log.time_ms = 0x0102;
     message.log.line = "hot";
-    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 5, 0, 8, 0, 24,  0,   0,   0,
+    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 6, 0, 8, 0, 24,  0,   0,   0,
                                               2,   0,   0,   0,   0, 0, 0, 0, 2,   1,   0,   0,
                                               0,   0,   0,   0,   3, 0, 0, 0, 'h', 'o', 't', 0 };
     cse_text bytes = { 0 };

@@ -14,7 +14,7 @@ START_TEST(join_has_the_documented_bytes)
     message.join.incarnation = -1;
     message.join.process_id = 0x0102030405060708;
     static const unsigned char expected[] = {
-        'C', 'S', 'E',  'M',  5,    0,    1,    0,    24,   0,    0, 0, 3, 0, 0, 0, 0, 0,
+        'C', 'S', 'E',  'M',  6,    0,    1,    0,    24,   0,    0, 0, 3, 0, 0, 0, 0, 0,
         0,   0,   0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 8, 7, 6, 5, 4, 3, 2, 1,
     };
     cse_text bytes = { 0 };

@@ -116,8 +116,8 @@ START_TEST(test_bytes_stay_and_memory_is_bounded)
         const int ahead = random_ranges(ranges);
         ck_assert(cse_residency_expect(file.residency, ranges, ahead) ==
                   cse_residency_expect(model.residency, ranges, ahead));
-        /* A page that the kernel writes or reads at the moment when it is dropped stays, as one that
-         * it may take for other uses; what is counted as resident is bounded exactly, below. */
+        /* A page that the kernel reads or writes at the moment when it is dropped stays until the
+         * kernel wants it; what is counted as resident is bounded exactly, below. */
         if (call % 16 == 0)
             ck_assert_int_le(bytes_in_memory(&file), (BUDGET + 2) * BLOCK);
     }

@@ -60,7 +60,7 @@ START_TEST(test_deaths_and_breaks)
         const play_case test = random_cut(seed);
         deaths += play_run(&test, &(faults){ .percent = 5, .point = -1, .breaks = 2000 }, seed);
     }
-    ck_assert_int_gt(deaths, 20);
+    ck_assert_int_gt(deaths, 2 * (long)play_seeds(8));
 }
 END_TEST
 
@@ -69,7 +69,8 @@ START_TEST(test_deaths_at_each_point)
     for (int point = CSE_FAILPOINT_STATES_SENT; point <= CSE_FAILPOINT_STATES_UNPUBLISHED;
          point++) {
         long deaths = 0;
-        for (uint64_t seed = 1; seed <= play_seeds(3); seed++) {
+        /* A case of few hosts or chunks may not come by the point. */
+        for (uint64_t seed = 1; seed <= play_seeds(3) || (deaths == 0 && seed <= 12); seed++) {
             const play_case test = random_cut(seed);
             deaths += play_run(&test, &(faults){ .percent = 100, .point = point }, seed);
         }

@@ -29,6 +29,8 @@ struct cse_block_io {
     int64_t (*drop)(cse_block_io *self, cse_byte_range range, int64_t after);
     /* Returns when that number has ended. CSE_IO, here and from then on, where anything failed. */
     cse_status (*await)(cse_block_io *self, int64_t number);
+    /* The same of all that was begun. */
+    cse_status (*finish)(cse_block_io *self);
     /* The time by which waits are counted; and how long something was going on, so far. */
     int64_t (*now_ns)(cse_block_io *self);
     int64_t (*busy_ns)(cse_block_io *self);

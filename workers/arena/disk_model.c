@@ -47,6 +47,11 @@ static cse_status await(cse_block_io *self, int64_t number)
     return CSE_OK;
 }
 
+static cse_status finish(cse_block_io *self)
+{
+    return await(self, ((cse_disk_model *)self)->begun);
+}
+
 static int64_t now_ns(cse_block_io *self)
 {
     return (int64_t)(((cse_disk_model *)self)->now_s * 1e9);
@@ -68,6 +73,7 @@ void cse_disk_model_begin(cse_disk_model *disk, double read_bytes_per_s, double 
                                       .write = write,
                                       .drop = drop,
                                       .await = await,
+                                      .finish = finish,
                                       .now_ns = now_ns,
                                       .busy_ns = busy_ns,
                                       .destroy = destroy },

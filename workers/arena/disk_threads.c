@@ -161,12 +161,9 @@ static int64_t drop(cse_block_io *self, cse_byte_range range, int64_t after)
     return begin(self, (task){ .kind = DROP, .range = range, .after = after });
 }
 
-static cse_status await(cse_block_io *self, int64_t number)
+/* With the lock held, which it gives back. */
+static cse_status tell_error(disk_threads *d)
 {
-    disk_threads *d = (disk_threads *)self;
-    pthread_mutex_lock(&d->mutex);
-    while (!has_ended(d, number))
-        pthread_cond_wait(&d->changed, &d->mutex);
     const int error = d->error;
     const task failed = d->failed;
     pthread_mutex_unlock(&d->mutex);
@@ -177,6 +174,24 @@ static cse_status await(cse_block_io *self, int64_t number)
                     "the run goes on from its last checkpoint once the disk is whole",
                     (long long)failed.range.first, (long long)failed.range.end,
                     failed.kind == FETCH ? "read" : "written", strerror(error));
+}
+
+static cse_status await(cse_block_io *self, int64_t number)
+{
+    disk_threads *d = (disk_threads *)self;
+    pthread_mutex_lock(&d->mutex);
+    while (!has_ended(d, number))
+        pthread_cond_wait(&d->changed, &d->mutex);
+    return tell_error(d);
+}
+
+static cse_status finish(cse_block_io *self)
+{
+    disk_threads *d = (disk_threads *)self;
+    pthread_mutex_lock(&d->mutex);
+    while (d->ended < d->begun)
+        pthread_cond_wait(&d->changed, &d->mutex);
+    return tell_error(d);
 }
 
 static int64_t now_ns(cse_block_io *self)
@@ -229,6 +244,7 @@ cse_status cse_disk_threads_new(int descriptor, unsigned char *base, cse_block_i
                             .write = begin_write,
                             .drop = drop,
                             .await = await,
+                            .finish = finish,
                             .now_ns = now_ns,
                             .busy_ns = busy_ns,
                             .destroy = destroy };

@@ -335,8 +335,7 @@ cse_status cse_residency_clear(cse_residency *r)
     cse_block_io *io = r->options.io;
     while (drop_oldest(r, r->count))
         continue;
-    /* What follows all drops. */
-    return io->await(io, io->drop(io, (cse_byte_range){ 0, 0, false }, INT64_MAX));
+    return io->finish(io);
 }
 
 cse_residency_counts cse_residency_count(const cse_residency *r)

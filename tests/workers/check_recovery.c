@@ -16,7 +16,7 @@
 #include "tests/support/fake_step.h"
 #include "workers/arena/worker_side.h"
 
-enum { MOST_STEPS = 400, MOST_WORKERS = 16 };
+enum { MOST_STEPS = 800, MOST_WORKERS = 16 };
 
 typedef struct play {
     fake_step *step;
@@ -514,7 +514,7 @@ START_TEST(test_killed_processes)
     for (int i = 0; i < self.count; i++)
         waitpid(pids[i], NULL, 0);
     const size_t bytes = (size_t)fake_step_graph(self.step)->space_bytes[CSE_SPACE_STATE];
-    ck_assert_int_gt(kills, 10);
+    ck_assert_int_gt(kills, 20);
     ck_assert(memcmp(want, got, sizeof want) == 0);
     ck_assert(memcmp(expected, cse_cluster_states_view(self.cluster), bytes) == 0);
     free(expected);

@@ -56,11 +56,12 @@ END_TEST
 START_TEST(test_deaths_and_breaks)
 {
     long deaths = 0;
-    for (uint64_t seed = 1; seed <= play_seeds(8); seed++) {
+    /* Fewer seeds, as with sanitizers, may have too few. */
+    for (uint64_t seed = 1; seed <= play_seeds(8) || (deaths <= 20 && seed <= 12); seed++) {
         const play_case test = random_cut(seed);
         deaths += play_run(&test, &(faults){ .percent = 5, .point = -1, .breaks = 2000 }, seed);
     }
-    ck_assert_int_gt(deaths, 2 * (long)play_seeds(8));
+    ck_assert_int_gt(deaths, 20);
 }
 END_TEST
 

@@ -14,10 +14,6 @@
 
 enum { SHOWN_STATES = 12, SHOWN_SETTINGS = 20 };
 
-static const char *const verdict_names[] = {
-    [CSE_REPLAY_SAME] = "same", [CSE_REPLAY_UNKNOWN] = "unknown", [CSE_REPLAY_OTHER] = "other"
-};
-
 /* "[3, 5]" of the element at a position. */
 static void place_of(cse_shape shape, int64_t position, char *text, size_t size)
 {
@@ -68,9 +64,11 @@ static void print_first_value(const cse_first_value *v)
     printf("\n");
     if (v->located) {
         place_of(v->shape, v->first, place, sizeof place);
-        printf("  microbatch %" PRId64 ", %s: %.9g and %.9g; %" PRId64
-               " of its elements differ, by %.3g at most\n",
-               v->microbatch, place, v->values[0], v->values[1], v->elements, v->largest);
+        if (v->microbatch >= 0)
+            printf("  microbatch %" PRId64 ", ", v->microbatch);
+        printf("%s%s: %.9g and %.9g; %" PRId64 " of its elements differ, by %.3g at most\n",
+               v->microbatch < 0 ? "  element " : "", place, v->values[0], v->values[1],
+               v->elements, v->largest);
     }
     print_inputs(v);
 }
@@ -201,11 +199,12 @@ static void print_json(const cse_command_line *line, const cse_bisection *b,
                   "identity", identity->words.data, "settings", settings, "broken",
                   (json_int_t)b->broken[0], (json_int_t)b->broken[1]);
     if (b->replayed)
-        json_object_update_new(
-            whole, json_pack("{s:[s, s], s:o, s:o, s:o}", "replays", verdict_names[b->verdicts[0]],
-                             verdict_names[b->verdicts[1]], "before", states_json(&b->before),
-                             "first_value", first_value_json(&b->first_value), "after",
-                             states_json(&b->after)));
+        json_object_update_new(whole, json_pack("{s:[s, s], s:o, s:o, s:o}", "replays",
+                                                cse_replay_verdict_name(b->verdicts[0]),
+                                                cse_replay_verdict_name(b->verdicts[1]), "before",
+                                                states_json(&b->before), "first_value",
+                                                first_value_json(&b->first_value), "after",
+                                                states_json(&b->after)));
     cse_json_print(whole);
     json_decref(whole);
 }

@@ -41,13 +41,6 @@ static void print_all(const char *run, const cse_replay *replay, const cse_sampl
         print_sample(all, &all->losses[i]);
 }
 
-static const char *verdict_of(const cse_replay *replay)
-{
-    return replay->verdict == CSE_REPLAY_SAME    ? "same"
-           : replay->verdict == CSE_REPLAY_OTHER ? "other"
-                                                 : "unknown";
-}
-
 static void print_json(const char *run, const cse_replay *replay, const cse_sample_losses *all,
                        int64_t shown)
 {
@@ -62,11 +55,11 @@ static void print_json(const char *run, const cse_replay *replay, const cse_samp
     }
     for (int64_t m = 0; norms != NULL && m < all->microbatches; m++)
         json_array_append_new(norms, cse_json_finite(all->gradient_norms[m]));
-    json_t *whole =
-        json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:o, s:o}", "run", run, "step",
-                  (json_int_t)replay->step, "bits", verdict_of(replay), "words", replay->words.data,
-                  "count", (json_int_t)all->count, "terms", (json_int_t)all->terms, "samples",
-                  samples, "gradient_norms", norms != NULL ? norms : json_null());
+    json_t *whole = json_pack(
+        "{s:s, s:I, s:s, s:s, s:I, s:I, s:o, s:o}", "run", run, "step", (json_int_t)replay->step,
+        "bits", cse_replay_verdict_name(replay->verdict), "words", replay->words.data, "count",
+        (json_int_t)all->count, "terms", (json_int_t)all->terms, "samples", samples,
+        "gradient_norms", norms != NULL ? norms : json_null());
     cse_json_print(whole);
     json_decref(whole);
 }

@@ -32,11 +32,6 @@ typedef struct question {
 
 /* ---- the answer ---- */
 
-static const char *verdict_name(cse_replay_verdict verdict)
-{
-    return verdict == CSE_REPLAY_SAME ? "same" : verdict == CSE_REPLAY_OTHER ? "other" : "unknown";
-}
-
 static void print_head(const question *q, const cse_replay *replay)
 {
     char digits[2 * CSE_CHAIN_BYTES + 1] = "";
@@ -60,7 +55,7 @@ static json_t *head_json(const question *q, const cse_replay *replay)
         sodium_bin2hex(digits, sizeof digits, replay->chain, CSE_CHAIN_BYTES);
     return json_pack("{s:s, s:I, s:I, s:s, s:s, s:o}", "run", q->run, "step",
                      (json_int_t)replay->step, "from", (json_int_t)replay->from, "bits",
-                     verdict_name(replay->verdict), "words", replay->words.data, "chain",
+                     cse_replay_verdict_name(replay->verdict), "words", replay->words.data, "chain",
                      replay->has_chain ? json_string(digits) : json_null());
 }
 
@@ -146,11 +141,13 @@ static cse_status load(const question *q, const cse_replay *replay, cse_tensor_v
         CSE_TRY(cse_tensor_view_load(view, replay->checkpoint, q->pattern));
         return view->count > 0 ? CSE_OK : no_tensor(q, view);
     }
-    return cse_computed_values_load(&(cse_computed_question){ .folder = replay->folder,
-                                                              .step = q->step,
-                                                              .microbatch = q->microbatch,
-                                                              .sample = q->sample },
-                                    view);
+    cse_computed_values *values = NULL;
+    cse_status status = cse_computed_values_open(replay->folder, q->step, &values);
+    if (status == CSE_OK)
+        status = cse_computed_values_add(
+            values, (cse_computed_part){ .microbatch = q->microbatch, .sample = q->sample }, view);
+    cse_computed_values_close(&values);
+    return status;
 }
 
 static cse_status look(const question *q)

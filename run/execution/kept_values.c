@@ -14,15 +14,15 @@
 #include "engine/base/file_replace.h"
 
 cse_status cse_kept_values_place(const cse_session *session, bool training, int64_t first_step,
-                                 const char **begin)
+                                 const char **prefix)
 {
     const cse_numerics *numerics = session->opened.numerics;
-    *begin = NULL;
+    *prefix = NULL;
     if (!training || numerics == NULL || numerics->request.values == NULL)
         return CSE_OK;
     const char *folder =
         cse_arena_printf(session->arena, "%s/values", session->configuration.model_dir);
-    *begin = cse_arena_printf(session->arena, "%s/after-%" PRId64 ".", folder, first_step);
+    *prefix = cse_arena_printf(session->arena, "%s/after-%" PRId64 ".", folder, first_step);
     return cse_make_directories("numerics.values", folder);
 }
 

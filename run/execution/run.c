@@ -198,7 +198,7 @@ static cse_status on_record(void *self, const cse_record *record)
     REPORT(r->session, on_step, record);
     chain_step(r, record);
     CSE_TRY(status);
-    if (r->values != NULL)
+    if (r->values_prefix != NULL)
         CSE_TRY(cse_kept_values_note_samples(r->session, r->loader, steps_done));
     r->fetched_step = steps_done;
     cse_step_tell_graph(r->session);
@@ -480,7 +480,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .paused = session->execution.paused,
         .statistics_every = session->report.numerics_every,
         .state_digests = chains(r),
-        .values = r->values,
+        .values_prefix = r->values_prefix,
         .cluster = cluster_of(r),
         .run_directory = session->observer.run_directory,
         .endpoint = session->execution.endpoint,
@@ -568,7 +568,7 @@ static cse_status execute(runner *r)
     CSE_TRY(open_endpoint(session));
     session->report.numerics_every =
         r->monitor != NULL ? cse_numerics_every(session->opened.numerics) : 0;
-    CSE_TRY(cse_kept_values_place(session, r->step->training, r->first_step, &r->values));
+    CSE_TRY(cse_kept_values_place(session, r->step->training, r->first_step, &r->values_prefix));
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);

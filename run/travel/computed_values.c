@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +22,17 @@ typedef struct gathered {
     int64_t step_elements; /* of_step has so many of them */
 } gathered;
 
-typedef struct gathering {
-    const cse_computed_question *question;
+struct cse_computed_values {
+    int64_t step;
     cse_graph *graph;
     gathered *tensors; /* by graph->tracked */
     bool *rows;        /* by node, in its `scratch`: has rows for samples */
-    int64_t place;     /* of the sample in the batch; -1: none is asked for */
-} gathering;
+    cse_step_samples samples;
+};
 
-static int64_t elements_of(const gathering *g, int t)
+static int64_t elements_of(const cse_computed_values *c, int t)
 {
-    return cse_shape_elements(g->graph->tracked[t].node->shape);
+    return cse_shape_elements(c->graph->tracked[t].node->shape);
 }
 
 /* ---- reading ---- */
@@ -53,16 +52,16 @@ static void round_values(const cse_tracked_tensor *row, float *values, int64_t c
 
 static cse_status take_run(void *self, const cse_value_run *run)
 {
-    gathering *g = self;
-    const cse_graph *graph = g->graph;
-    if (run->step != g->question->step)
+    cse_computed_values *c = self;
+    const cse_graph *graph = c->graph;
+    if (run->step != c->step)
         return CSE_OK;
     if (run->tensor < 0 || run->tensor >= graph->tracked_count ||
         run->microbatch < CSE_VALUES_OF_STEP || run->microbatch >= graph->microbatch_count)
         return cse_fail(CSE_DATA, "values of a tensor that the step does not have");
     const int t = (int)run->tensor;
-    const int64_t elements = elements_of(g, t);
-    gathered *to = &g->tensors[t];
+    const int64_t elements = elements_of(c, t);
+    gathered *to = &c->tensors[t];
     if (run->first + run->count > elements)
         return cse_fail(CSE_DATA, "more values than %s has", graph->tracked[t].name);
     float **room = run->microbatch < 0 ? &to->of_step : &to->of_batch;
@@ -81,19 +80,19 @@ static cse_status take_run(void *self, const cse_value_run *run)
     return CSE_OK;
 }
 
-static cse_status read_files(gathering *g)
+static cse_status read_files(cse_computed_values *c, const char *model_dir)
 {
     char path[PATH_MAX + 300];
     cse_status status = CSE_OK;
-    snprintf(path, sizeof path, "%s/values", g->question->folder);
+    snprintf(path, sizeof path, "%s/values", model_dir);
     DIR *folder = opendir(path);
     if (folder == NULL)
         return cse_fail(CSE_NO_INPUT, "%s: %s", path, strerror(errno));
     for (struct dirent *entry; status == CSE_OK && (entry = readdir(folder)) != NULL;) {
         if (strncmp(entry->d_name, "after-", 6) != 0)
             continue;
-        snprintf(path, sizeof path, "%s/values/%s", g->question->folder, entry->d_name);
-        status = cse_value_log_read(path, take_run, g);
+        snprintf(path, sizeof path, "%s/values/%s", model_dir, entry->d_name);
+        status = cse_value_log_read(path, take_run, c);
     }
     closedir(folder);
     return status;
@@ -101,147 +100,148 @@ static cse_status read_files(gathering *g)
 
 /* ---- samples ---- */
 
-cse_status cse_step_samples_read(const char *folder, int64_t step, cse_step_samples *samples)
-{
-    char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/values/step-%" PRId64 ".json", folder, step);
-    json_t *note = json_load_file(path, 0, NULL);
-    const json_t *list = json_object_get(note, "samples");
-    const size_t count = json_array_size(list);
-    *samples = (cse_step_samples){
-        .numbers = cse_calloc(count + 1, sizeof *samples->numbers),
-        .count = (int64_t)count,
-        .micro_batch_size = json_integer_value(json_object_get(note, "micro_batch_size")),
-    };
-    for (size_t i = 0; i < count; i++)
-        samples->numbers[i] = json_integer_value(json_array_get(list, i));
-    json_decref(note);
-    if (samples->micro_batch_size > 0 && count % (size_t)samples->micro_batch_size == 0)
-        return CSE_OK;
-    free(samples->numbers);
-    samples->numbers = NULL;
-    return cse_fail(CSE_INTERNAL, "%s does not say which samples the step had", path);
-}
-
-static cse_status absent_sample(const gathering *g, const cse_step_samples *samples)
+static cse_status absent_sample(const cse_computed_values *c, int64_t sample)
 {
     cse_text some = { 0 };
-    for (int64_t i = 0; i < samples->count && i < 8; i++)
-        cse_text_add(&some, "%s%" PRId64, i > 0 ? ", " : "", samples->numbers[i]);
+    for (int64_t i = 0; i < c->samples.count && i < 8; i++)
+        cse_text_add(&some, "%s%" PRId64, i > 0 ? ", " : "", c->samples.numbers[i]);
     cse_status status = cse_fail(
         CSE_NO_INPUT,
         "sample %" PRId64 " is not in the batch of step %" PRId64 ", which has the samples %s%s",
-        g->question->sample, g->question->step, some.data != NULL ? some.data : "",
-        samples->count > 8 ? ", ..." : "");
+        sample, c->step, some.data != NULL ? some.data : "", c->samples.count > 8 ? ", ..." : "");
     cse_text_clear(&some);
     return status;
 }
 
-static cse_status find_sample(gathering *g)
+/* Its place in the batch; -1: none is asked for, or it is not there. */
+static int64_t place_of(const cse_computed_values *c, int64_t sample)
 {
-    cse_step_samples samples;
-    g->place = -1;
-    if (g->question->sample < 0)
-        return CSE_OK;
-    CSE_TRY(cse_step_samples_read(g->question->folder, g->question->step, &samples));
-    for (int64_t i = 0; g->place < 0 && i < samples.count; i++)
-        if (samples.numbers[i] == g->question->sample)
-            g->place = i;
-    cse_status status = g->place >= 0 ? CSE_OK : absent_sample(g, &samples);
-    free(samples.numbers);
-    return status;
+    for (int64_t i = 0; sample >= 0 && i < c->samples.count; i++)
+        if (c->samples.numbers[i] == sample)
+            return i;
+    return -1;
 }
 
 /* ---- tensors ---- */
 
-/* What is asked for of one tensor; count 0: nothing. */
-static cse_checkpoint_tensor cut(const gathering *g, int t)
+/* The rows of the sample at that place of the batch. */
+static void take_sample(const cse_computed_values *c, int t, int64_t place,
+                        cse_checkpoint_tensor *tensor)
 {
-    const cse_computed_question *q = g->question;
-    const cse_tracked_tensor *row = &g->graph->tracked[t];
-    const gathered *from = &g->tensors[t];
-    const int64_t elements = elements_of(g, t), parts = g->graph->microbatch_count;
-    cse_checkpoint_tensor tensor = { .name = row->name,
-                                     .dtype = CSE_FLOAT32,
-                                     .shape = row->node->shape };
-    if (g->place >= 0) {
-        const int64_t size = g->graph->micro_batch_size;
-        if (!g->rows[row->node->scratch] || from->of_batch == NULL)
-            return tensor;
-        tensor.shape.dims[0] /= size;
-        tensor.data = from->of_batch + g->place * (elements / size);
-    } else if (q->microbatch >= 0 && from->of_batch != NULL) {
-        tensor.data = from->of_batch + q->microbatch * elements;
-    } else if (from->of_step != NULL) {
-        tensor.data = from->of_step;
-    } else if (from->of_batch != NULL) {
-        tensor.data = from->of_batch;
-        if (g->rows[row->node->scratch]) {
-            tensor.shape.dims[0] *= parts;
-        } else if (tensor.shape.rank < CSE_MAX_RANK) {
-            memmove(tensor.shape.dims + 1, tensor.shape.dims,
-                    (size_t)tensor.shape.rank * sizeof *tensor.shape.dims);
-            tensor.shape.dims[0] = parts;
-            tensor.shape.rank++;
-        }
+    const int64_t size = c->graph->micro_batch_size;
+    if (!c->rows[c->graph->tracked[t].node->scratch] || c->tensors[t].of_batch == NULL)
+        return;
+    tensor->shape.dims[0] /= size;
+    tensor->data = c->tensors[t].of_batch + place * (elements_of(c, t) / size);
+}
+
+/* Of all microbatches, one after the other. */
+static void take_batch(const cse_computed_values *c, int t, cse_checkpoint_tensor *tensor)
+{
+    const int64_t parts = c->graph->microbatch_count;
+    tensor->data = c->tensors[t].of_batch;
+    if (c->rows[c->graph->tracked[t].node->scratch]) {
+        tensor->shape.dims[0] *= parts;
+    } else if (tensor->shape.rank < CSE_MAX_RANK) {
+        memmove(tensor->shape.dims + 1, tensor->shape.dims,
+                (size_t)tensor->shape.rank * sizeof *tensor->shape.dims);
+        tensor->shape.dims[0] = parts;
+        tensor->shape.rank++;
     }
+}
+
+/* What is asked for of one tensor; without data: nothing. */
+static cse_checkpoint_tensor take(const cse_computed_values *c, int t, cse_computed_part part)
+{
+    const gathered *from = &c->tensors[t];
+    cse_checkpoint_tensor tensor = { .name = c->graph->tracked[t].name,
+                                     .dtype = CSE_FLOAT32,
+                                     .shape = c->graph->tracked[t].node->shape };
+    if (part.sample >= 0)
+        take_sample(c, t, place_of(c, part.sample), &tensor);
+    else if (part.microbatch >= 0 && from->of_batch != NULL)
+        tensor.data = from->of_batch + part.microbatch * elements_of(c, t);
+    else if (from->of_step != NULL)
+        tensor.data = from->of_step;
+    else if (from->of_batch != NULL)
+        take_batch(c, t, &tensor);
     return tensor;
 }
 
-static cse_status check_whole(const gathering *g, int t)
+static cse_status check_whole(const cse_computed_values *c, int t)
 {
-    const gathered *from = &g->tensors[t];
-    for (int m = 0; from->of_batch != NULL && m < g->graph->microbatch_count; m++)
+    const gathered *from = &c->tensors[t];
+    for (int m = 0; from->of_batch != NULL && m < c->graph->microbatch_count; m++)
         if (!from->has[m])
             return cse_fail(CSE_INTERNAL, "the replay left no values of %s in microbatch %d",
-                            g->graph->tracked[t].name, m);
-    return from->of_step == NULL || from->step_elements >= elements_of(g, t)
+                            c->graph->tracked[t].name, m);
+    return from->of_step == NULL || from->step_elements >= elements_of(c, t)
                ? CSE_OK
                : cse_fail(CSE_INTERNAL, "the replay left too few values of %s",
-                          g->graph->tracked[t].name);
+                          c->graph->tracked[t].name);
 }
 
-static cse_status add_tensors(const gathering *g, cse_tensor_view *view)
+cse_status cse_computed_values_add(const cse_computed_values *c, cse_computed_part part,
+                                   cse_tensor_view *view)
 {
-    for (int t = 0; t < g->graph->tracked_count; t++) {
-        if (!g->graph->tracked[t].whole)
-            continue;
-        CSE_TRY(check_whole(g, t));
-        const cse_checkpoint_tensor tensor = cut(g, t);
+    if (part.microbatch >= c->graph->microbatch_count)
+        return cse_fail(CSE_NO_INPUT, "microbatch %" PRId64 ": the step has %d, from 0",
+                        part.microbatch, c->graph->microbatch_count);
+    if (part.sample >= 0 && place_of(c, part.sample) < 0)
+        return absent_sample(c, part.sample);
+    for (int t = 0; t < c->graph->tracked_count; t++) {
+        const cse_checkpoint_tensor tensor = take(c, t, part);
         if (tensor.data != NULL)
             cse_tensor_view_add(view, &tensor);
     }
-    if (view->count > 0 || g->place < 0)
+    if (view->count > 0 || part.sample < 0)
         return CSE_OK;
     return cse_fail(CSE_NO_INPUT,
                     "none of these tensors has rows for samples, only sums over them: "
                     "leave out --sample, or give --microbatch");
 }
 
-static cse_status gather(gathering *g, cse_tensor_view *view)
+const cse_step_samples *cse_computed_values_samples(const cse_computed_values *c)
 {
-    CSE_TRY(cse_replay_graph(g->question->folder, &g->graph));
-    g->tensors = cse_calloc((size_t)g->graph->tracked_count + 1, sizeof *g->tensors);
-    if (g->question->microbatch >= g->graph->microbatch_count)
-        return cse_fail(CSE_NO_INPUT, "microbatch %" PRId64 ": the step has %d, from 0",
-                        g->question->microbatch, g->graph->microbatch_count);
-    g->rows = cse_sample_rows(g->graph);
-    CSE_TRY(find_sample(g));
-    CSE_TRY(read_files(g));
-    return add_tensors(g, view);
+    return &c->samples;
 }
 
-cse_status cse_computed_values_load(const cse_computed_question *question, cse_tensor_view *view)
+int cse_computed_values_microbatches(const cse_computed_values *c)
 {
-    gathering g = { .question = question };
-    cse_status status = gather(&g, view);
-    for (int t = 0; g.tensors != NULL && t < g.graph->tracked_count; t++) {
-        free(g.tensors[t].of_batch);
-        free(g.tensors[t].of_step);
-        free(g.tensors[t].has);
+    return c->graph->microbatch_count;
+}
+
+/* ---- opening ---- */
+
+cse_status cse_computed_values_open(const char *model_dir, int64_t step,
+                                    cse_computed_values **values)
+{
+    cse_computed_values *c = *values = cse_calloc(1, sizeof *c);
+    c->step = step;
+    CSE_TRY(cse_replay_graph(model_dir, &c->graph));
+    c->tensors = cse_calloc((size_t)c->graph->tracked_count + 1, sizeof *c->tensors);
+    c->rows = cse_sample_rows(c->graph);
+    CSE_TRY(cse_step_samples_read(model_dir, step, &c->samples));
+    CSE_TRY(read_files(c, model_dir));
+    for (int t = 0; t < c->graph->tracked_count; t++)
+        CSE_TRY(check_whole(c, t));
+    return CSE_OK;
+}
+
+void cse_computed_values_close(cse_computed_values **values)
+{
+    cse_computed_values *c = *values;
+    if (c == NULL)
+        return;
+    for (int t = 0; c->tensors != NULL && t < c->graph->tracked_count; t++) {
+        free(c->tensors[t].of_batch);
+        free(c->tensors[t].of_step);
+        free(c->tensors[t].has);
     }
-    free(g.tensors);
-    free(g.rows);
-    cse_graph_destroy(&g.graph);
-    return status;
+    free(c->tensors);
+    free(c->rows);
+    cse_step_samples_clear(&c->samples);
+    cse_graph_destroy(&c->graph);
+    free(c);
+    *values = NULL;
 }

@@ -72,6 +72,7 @@ static cse_status note_inputs(const cse_replay *replay, cse_arena *arena, cse_fi
     CSE_TRY(cse_replay_graph(replay->folder, &graph));
     const cse_tracked_tensor *row = find_row(graph, value->name);
     value->updates = row == NULL || row->kind == CSE_TRACKED_STATE;
+    value->of_step = row != NULL && row->kind != CSE_TRACKED_GRADIENT && !row->node->batch;
     *computed = row != NULL && row->kind != CSE_TRACKED_STATE;
     if (*computed)
         add_inputs(graph, row->node, arena, value);
@@ -120,29 +121,22 @@ static const cse_checkpoint_tensor *find_tensor(const cse_tensor_view *view, con
     return NULL;
 }
 
-/* Of one microbatch; false at the end: there is none of this number. */
-static cse_status compare_microbatch(const cse_replay replays[RUNS], int64_t microbatch,
-                                     cse_first_value *value, bool *more)
+/* Of one microbatch; -1: of the step. */
+static cse_status compare_microbatch(cse_computed_values *const values[RUNS], int64_t microbatch,
+                                     cse_first_value *value)
 {
+    const cse_computed_part part = { .microbatch = microbatch, .sample = -1 };
+    const cse_checkpoint_tensor *tensors[RUNS] = { NULL, NULL };
     cse_tensor_view views[RUNS];
-    const cse_checkpoint_tensor *tensors[RUNS];
     cse_status status = CSE_OK;
-    *more = true;
     for (int r = 0; r < RUNS; r++)
         cse_tensor_view_begin(&views[r]);
     for (int r = 0; r < RUNS && status == CSE_OK; r++) {
-        status = cse_computed_values_load(&(cse_computed_question){ .folder = replays[r].folder,
-                                                                    .step = replays[r].step,
-                                                                    .microbatch = microbatch,
-                                                                    .sample = -1 },
-                                          &views[r]);
-        tensors[r] = status == CSE_OK ? find_tensor(&views[r], value->name) : NULL;
+        status = cse_computed_values_add(values[r], part, &views[r]);
+        tensors[r] = find_tensor(&views[r], value->name);
     }
-    if (status == CSE_NO_INPUT) {
-        *more = false;
-        status = CSE_OK;
-    } else if (status == CSE_OK && tensors[0] != NULL && tensors[1] != NULL &&
-               cse_shape_equal(tensors[0]->shape, tensors[1]->shape)) {
+    if (status == CSE_OK && tensors[0] != NULL && tensors[1] != NULL &&
+        cse_shape_equal(tensors[0]->shape, tensors[1]->shape)) {
         compare_tensors(tensors, value);
         value->microbatch = microbatch;
     }
@@ -151,13 +145,26 @@ static cse_status compare_microbatch(const cse_replay replays[RUNS], int64_t mic
     return status;
 }
 
+/* Runs may differ in how a batch is divided: as far as both have microbatches. */
+static cse_status compare_values(cse_computed_values *const values[RUNS], cse_first_value *value)
+{
+    const int a = cse_computed_values_microbatches(values[0]);
+    const int b = cse_computed_values_microbatches(values[1]);
+    cse_status status = CSE_OK;
+    if (value->of_step)
+        return compare_microbatch(values, -1, value);
+    for (int m = 0; status == CSE_OK && !value->located && m < (a < b ? a : b); m++)
+        status = compare_microbatch(values, m, value);
+    return status;
+}
+
 static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int num_csx,
                          cse_arena *arena, cse_first_value *value)
 {
     cse_replay replays[RUNS];
+    cse_computed_values *values[RUNS] = { NULL, NULL };
     cse_status status = CSE_OK;
     int count = 0;
-    bool more = true;
     for (; count < RUNS && status == CSE_OK; count++)
         status =
             cse_replay_run(&(cse_replay_options){ .model_dir = model_dirs[count],
@@ -166,8 +173,12 @@ static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int n
                                                   .latest = step - 1,
                                                   .values = cse_exact_pattern(arena, value->name) },
                            &replays[count]);
-    for (int64_t m = 0; status == CSE_OK && more && !value->located; m++)
-        status = compare_microbatch(replays, m, value, &more);
+    for (int r = 0; r < RUNS && status == CSE_OK; r++)
+        status = cse_computed_values_open(replays[r].folder, step, &values[r]);
+    if (status == CSE_OK)
+        status = compare_values(values, value);
+    for (int r = 0; r < RUNS; r++)
+        cse_computed_values_close(&values[r]);
     for (int r = 0; r < count; r++)
         cse_replay_clear(&replays[r]);
     return status;

@@ -19,11 +19,12 @@ typedef struct cse_first_value {
     int line;
     bool backward;
     bool updates; /* it is a state, or its update */
+    bool of_step; /* it is computed once a step */
     cse_first_input inputs[CSE_MOST_FIRST_INPUTS];
     int input_count;
     /* Where the values themselves were compared; not of states and their updates. */
     bool located;
-    int64_t microbatch; /* the first that differs; -1: the value is of the step */
+    int64_t microbatch; /* the first that differs; -1: of_step */
     cse_shape shape;    /* of a microbatch */
     int64_t elements;   /* that differ in it */
     int64_t first;      /* of these */

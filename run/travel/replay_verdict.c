@@ -59,6 +59,14 @@ static void judge_start(const char *model_dir, const cse_run_chain *run, const c
     }
 }
 
+const char *cse_replay_verdict_name(cse_replay_verdict verdict)
+{
+    static const char *const names[] = {
+        [CSE_REPLAY_SAME] = "same", [CSE_REPLAY_UNKNOWN] = "unknown", [CSE_REPLAY_OTHER] = "other"
+    };
+    return names[verdict];
+}
+
 void cse_replay_judge(const char *model_dir, const cse_run_chain *run, const cse_run_chain *again,
                       cse_replay *replay)
 {

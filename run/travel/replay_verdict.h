@@ -13,6 +13,9 @@ typedef enum cse_replay_verdict {
     CSE_REPLAY_OTHER,   /* those of `differs` are others */
 } cse_replay_verdict;
 
+/* "same", "unknown", "other": for programs. */
+const char *cse_replay_verdict_name(cse_replay_verdict verdict);
+
 typedef struct cse_replay {
     char folder[PATH_MAX];     /* of its own; "": nothing had to be done */
     char checkpoint[PATH_MAX]; /* with the states after `step` */

@@ -19,18 +19,22 @@ static const int64_t MOST_GRADIENT_BYTES = INT64_C(1) << 30;
 
 typedef struct search {
     cse_graph *graph;
-    bool *rows, *seen; /* by node, in its `scratch` */
+    bool *rows, *trained, *seen; /* by node, in its `scratch` */
     const cse_node *found;
 } search;
 
-static bool depends_on_weights(search *s, const cse_node *node)
+/* By node: whether it is computed from something that is trained. */
+static bool *find_trained(const cse_graph *graph)
 {
-    if (node->op == &cse_op_state)
-        return s->graph->states[node->attributes.integers[0]].trainable;
-    for (int i = 0; i < node->input_count; i++)
-        if (depends_on_weights(s, node->inputs[i]))
-            return true;
-    return false;
+    bool *trained = cse_calloc((size_t)graph->node_count + 1, sizeof *trained);
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        trained[n] =
+            node->op == &cse_op_state && graph->states[node->attributes.integers[0]].trainable;
+        for (int i = 0; i < node->input_count; i++)
+            trained[n] = trained[n] || trained[node->inputs[i]->scratch];
+    }
+    return trained;
 }
 
 /* From the loss back to the sums over samples; the first of rows that depend on weights is it.
@@ -47,8 +51,8 @@ static void find_rows(search *s, cse_node *node)
     for (int i = 0; i < node->input_count; i++) {
         cse_node *input = cse_node_storage(node->inputs[i]);
         if (node->op->kind == CSE_OP_REDUCE && !s->rows[node->scratch] && s->rows[input->scratch] &&
-            depends_on_weights(s, input)) {
-            s->found = s->found != NULL ? s->found : input;
+            s->trained[input->scratch]) {
+            s->found = input;
             return;
         }
         find_rows(s, input);
@@ -61,6 +65,7 @@ static cse_status name_rows(const cse_replay *first, cse_arena *arena, const cha
     search s = { .found = NULL };
     CSE_TRY(cse_replay_graph(first->folder, &s.graph));
     s.rows = cse_sample_rows(s.graph);
+    s.trained = find_trained(s.graph);
     s.seen = cse_calloc((size_t)s.graph->node_count + 1, sizeof *s.seen);
     for (int f = 0; f < s.graph->fetch_count; f++)
         if (strcmp(s.graph->fetches[f].name, "loss") == 0)
@@ -74,6 +79,7 @@ static cse_status name_rows(const cse_replay *first, cse_arena *arena, const cha
             *gradient_bytes +=
                 cse_shape_elements(s.graph->states[i].shape) * 4 * (s.graph->microbatch_count + 1);
     free(s.rows);
+    free(s.trained);
     free(s.seen);
     cse_graph_destroy(&s.graph);
     return *name != NULL ? CSE_OK
@@ -107,51 +113,40 @@ static cse_sample_loss loss_of(const float *terms, int64_t count)
     return loss;
 }
 
-static cse_status take_losses(const cse_replay *replay, const cse_checkpoint_tensor *rows,
+static cse_status take_losses(const cse_step_samples *samples, const cse_checkpoint_tensor *rows,
                               cse_sample_losses *all)
 {
-    cse_step_samples samples;
-    CSE_TRY(cse_step_samples_read(replay->folder, replay->step, &samples));
     const int64_t elements = cse_shape_elements(rows->shape);
-    if (samples.count == 0 || elements % samples.count != 0) {
-        free(samples.numbers);
+    if (samples->count == 0 || elements % samples->count != 0)
         return cse_fail(CSE_INTERNAL, "%" PRId64 " losses of %" PRId64 " samples", elements,
-                        samples.count);
-    }
-    all->count = samples.count;
-    all->terms = elements / samples.count;
-    all->microbatches = samples.count / samples.micro_batch_size;
+                        samples->count);
+    all->count = samples->count;
+    all->terms = elements / samples->count;
+    all->microbatches = samples->count / samples->micro_batch_size;
     all->losses = cse_calloc((size_t)all->count, sizeof *all->losses);
     for (int64_t i = 0; i < all->count; i++) {
         all->losses[i] = loss_of((const float *)rows->data + i * all->terms, all->terms);
-        all->losses[i].sample = samples.numbers[i];
-        all->losses[i].microbatch = i / samples.micro_batch_size;
+        all->losses[i].sample = samples->numbers[i];
+        all->losses[i].microbatch = i / samples->micro_batch_size;
     }
     qsort(all->losses, (size_t)all->count, sizeof *all->losses, compare_losses);
-    free(samples.numbers);
     return CSE_OK;
 }
 
-static cse_status load(const cse_replay *replay, int64_t microbatch, cse_tensor_view *view)
-{
-    return cse_computed_values_load(&(cse_computed_question){ .folder = replay->folder,
-                                                              .step = replay->step,
-                                                              .microbatch = microbatch,
-                                                              .sample = -1 },
-                                    view);
-}
+static const cse_computed_part whole = { .microbatch = -1, .sample = -1 };
 
-static cse_status take_rows(const cse_replay *replay, const char *name, cse_sample_losses *all)
+static cse_status take_rows(const cse_computed_values *values, const char *name,
+                            cse_sample_losses *all)
 {
     cse_tensor_view view;
     const cse_checkpoint_tensor *rows = NULL;
     cse_tensor_view_begin(&view);
-    cse_status status = load(replay, -1, &view);
+    cse_status status = cse_computed_values_add(values, whole, &view);
     for (int i = 0; status == CSE_OK && i < view.count; i++)
         if (strcmp(view.tensors[i].name, name) == 0)
             rows = &view.tensors[i];
     if (status == CSE_OK)
-        status = rows != NULL ? take_losses(replay, rows, all)
+        status = rows != NULL ? take_losses(cse_computed_values_samples(values), rows, all)
                               : cse_fail(CSE_INTERNAL, "the replay kept no %s", name);
     cse_tensor_view_clear(&view);
     return status;
@@ -159,34 +154,35 @@ static cse_status take_rows(const cse_replay *replay, const char *name, cse_samp
 
 /* ---- gradients ---- */
 
-static cse_status take_norm(const cse_replay *replay, int64_t microbatch, double *norm)
+static cse_status take_norm(const cse_computed_values *values, int64_t microbatch, double *norm)
 {
+    const cse_computed_part part = { .microbatch = microbatch, .sample = -1 };
     static const char suffix[] = ".gradient";
     cse_tensor_view view;
     double sum = 0;
     cse_tensor_view_begin(&view);
-    cse_status status = load(replay, microbatch, &view);
+    cse_status status = cse_computed_values_add(values, part, &view);
     for (int t = 0; status == CSE_OK && t < view.count; t++) {
         const cse_checkpoint_tensor *tensor = &view.tensors[t];
         const size_t length = strlen(tensor->name);
-        const float *values = tensor->data;
+        const float *gradient = tensor->data;
         if (length < sizeof suffix ||
             strcmp(tensor->name + length + 1 - sizeof suffix, suffix) != 0)
             continue;
         for (int64_t i = 0; i < cse_shape_elements(tensor->shape); i++)
-            sum += (double)values[i] * values[i];
+            sum += (double)gradient[i] * gradient[i];
     }
     *norm = sqrt(sum);
     cse_tensor_view_clear(&view);
     return status;
 }
 
-static cse_status take_norms(const cse_replay *replay, cse_sample_losses *all)
+static cse_status take_norms(const cse_computed_values *values, cse_sample_losses *all)
 {
     cse_status status = CSE_OK;
     all->gradient_norms = cse_calloc((size_t)all->microbatches, sizeof *all->gradient_norms);
     for (int64_t m = 0; m < all->microbatches && status == CSE_OK; m++)
-        status = take_norm(replay, m, &all->gradient_norms[m]);
+        status = take_norm(values, m, &all->gradient_norms[m]);
     return status;
 }
 
@@ -219,8 +215,14 @@ static cse_status find_with(const char *model_dir, int num_csx, cse_arena *arena
                                                   .latest = step - 1,
                                                   .values = pattern },
                            replay));
-    CSE_TRY(take_rows(replay, name, all));
-    return norms ? take_norms(replay, all) : CSE_OK;
+    cse_computed_values *values = NULL;
+    status = cse_computed_values_open(replay->folder, step, &values);
+    if (status == CSE_OK)
+        status = take_rows(values, name, all);
+    if (status == CSE_OK && norms)
+        status = take_norms(values, all);
+    cse_computed_values_close(&values);
+    return status;
 }
 
 cse_status cse_sample_losses_find(const char *model_dir, int64_t step, int num_csx,

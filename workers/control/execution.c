@@ -534,7 +534,7 @@ static void make_coordinator(run *r)
     options.welcome.welcome.artefact_directory = e->artefact_directory;
     options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
-    options.welcome.welcome.values = e->values;
+    options.welcome.welcome.values_prefix = e->values_prefix;
     if (cse_confinement_view() != NULL)
         cse_confinement_encode(cse_confinement_view(), &r->confinement);
     options.welcome.welcome.confinement = r->confinement.data;

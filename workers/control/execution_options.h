@@ -79,7 +79,8 @@ typedef struct cse_execution {
     bool paused;              /* stands still before its first step, until an operator resumes it */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     bool state_digests;       /* each step has the digests of its states */
-    const char *values; /* the begin of paths of files with tensors' values; NULL: none are kept */
+    const char
+        *values_prefix; /* of the paths of files with values of tensors; NULL: none are kept */
     cse_cluster_options cluster;
     /* An existing directory for its sockets, of mode 0700, short path; NULL: makes its own. */
     const char *run_directory;

@@ -226,13 +226,14 @@ static bool is_role(const worker *w, cse_role role)
 /* Of a worker that computes, before it may no longer create files. */
 static cse_status open_values(worker *w)
 {
-    const char *begin = w->welcome.welcome.values;
+    const char *prefix = w->welcome.welcome.values_prefix;
     char path[PATH_MAX];
-    if (begin == NULL || *begin == '\0' || is_role(w, CSE_ROLE_INPUT) || is_role(w, CSE_ROLE_MOVER))
+    if (prefix == NULL || *prefix == '\0' || is_role(w, CSE_ROLE_INPUT) ||
+        is_role(w, CSE_ROLE_MOVER))
         return CSE_OK;
-    if (snprintf(path, sizeof path, "%s%d.%d", begin, w->given.slot, w->given.incarnation) >=
+    if (snprintf(path, sizeof path, "%s%d.%d", prefix, w->given.slot, w->given.incarnation) >=
         (int)sizeof path)
-        return cse_fail(CSE_CANNOT_CREATE, "%s: the path is too long", begin);
+        return cse_fail(CSE_CANNOT_CREATE, "%s: the path is too long", prefix);
     return cse_value_log_create(path, &w->values);
 }
 

@@ -2,7 +2,6 @@
  * members serves reading and writing. */
 #include "run/measure/host_profile.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/graph/passes/memory_plan.h"
+#include "run/measure/measured_numbers.h"
 #include "run/measure/step_runner.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/final_elements.h"
@@ -123,13 +123,6 @@ cse_status cse_host_profile_measure(cse_step_runner *runner, int64_t steps,
 
 /* ---- file ---- */
 
-typedef struct member {
-    const char *name;
-    size_t offset;
-    bool whole;         /* int64_t, else double */
-    double least, most; /* accepted */
-} member;
-
 #define WHOLE(name, least, most)                                   \
     {                                                              \
 #name, offsetof(cse_host_profile, name), true, least, most \
@@ -139,7 +132,7 @@ typedef struct member {
 #name, offsetof(cse_host_profile, name), false, least, most \
     }
 
-static const member members[] = {
+static const cse_measured_number members[] = {
     WHOLE(microbatches, 1, 1 << 20),
     WHOLE(micro_batch_size, 1, 1e9),
     REAL(microbatch_s, 1e-9, 1e6),
@@ -151,17 +144,16 @@ static const member members[] = {
     WHOLE(partial_sum_bytes, 0, 1e15),
     WHOLE(process_bytes, 0, 1e15),
 };
-enum { MEMBERS = sizeof members / sizeof *members };
+static const cse_measured_file profile_file = { .what = "the profile",
+                                                .numbers = "",
+                                                .option = "--save_profile",
+                                                .table = members,
+                                                .count = sizeof members / sizeof *members };
 
 json_t *cse_host_profile_json(const cse_host_profile *profile)
 {
     json_t *object = json_object();
-    for (int i = 0; i < MEMBERS; i++) {
-        const void *value = (const char *)profile + members[i].offset;
-        json_object_set_new(object, members[i].name,
-                            members[i].whole ? json_integer(*(const int64_t *)value)
-                                             : json_real(*(const double *)value));
-    }
+    cse_measured_numbers_put(&profile_file, profile, object);
     json_t *early = json_array();
     for (int part = 0; part < CSE_HOST_PIECE_PARTS; part++)
         json_array_append_new(early, json_real(profile->early[part]));
@@ -171,31 +163,8 @@ json_t *cse_host_profile_json(const cse_host_profile *profile)
 
 cse_status cse_host_profile_write(const cse_host_profile *profile, const char *path)
 {
-    json_t *object = cse_host_profile_json(profile);
-    const bool written = json_dump_file(object, path, JSON_INDENT(2)) == 0;
-    const int error = errno;
-    json_decref(object);
-    return written ? CSE_OK
-                   : cse_fail(CSE_CANNOT_CREATE, "%s: the profile cannot be written: %s", path,
-                              strerror(error));
-}
-
-static cse_status read_member(const json_t *object, const member *m, const char *path,
-                              cse_host_profile *profile)
-{
-    const json_t *value = json_object_get(object, m->name);
-    void *to = (char *)profile + m->offset;
-    const double number = json_is_number(value) ? json_number_value(value) : NAN;
-    if (!(number >= m->least && number <= m->most) || (m->whole && !json_is_integer(value)))
-        return cse_fail(CSE_DATA,
-                        "%s: \"%s\" is missing or out of range; accepted: %s from %g to %g, as "
-                        "`csengine plan --save_profile` writes it",
-                        path, m->name, m->whole ? "an integer" : "a number", m->least, m->most);
-    if (m->whole)
-        *(int64_t *)to = json_integer_value(value);
-    else
-        *(double *)to = number;
-    return CSE_OK;
+    return cse_measured_file_write(&profile_file, cse_host_profile_json(profile), JSON_INDENT(2),
+                                   path);
 }
 
 static cse_status read_early(const json_t *object, const char *path, cse_host_profile *profile)
@@ -221,20 +190,14 @@ cse_status cse_host_profile_take(const json_t *object, const char *source,
                                  cse_host_profile *profile)
 {
     *profile = (cse_host_profile){ .microbatches = 0 };
-    for (int i = 0; i < MEMBERS; i++)
-        CSE_TRY(read_member(object, &members[i], source, profile));
+    CSE_TRY(cse_measured_numbers_take(&profile_file, object, source, profile));
     return read_early(object, source, profile);
 }
 
 cse_status cse_host_profile_read(const char *path, cse_host_profile *profile)
 {
-    json_error_t error;
-    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (object == NULL)
-        return error.line < 1
-                   ? cse_fail(CSE_NO_INPUT, "%s: the profile cannot be read: %s", path, error.text)
-                   : cse_fail(CSE_DATA, "%s:%d:%d: the profile is no JSON: %s", path, error.line,
-                              error.column, error.text);
+    json_t *object = NULL;
+    CSE_TRY(cse_measured_file_read(&profile_file, path, &object));
     cse_status status = cse_host_profile_take(object, path, profile);
     json_decref(object);
     return status;

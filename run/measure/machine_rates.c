@@ -1,29 +1,23 @@
 /* One number a member; `topology` is a text. A member that nobody reads is a mistake. */
 #include "run/measure/machine_rates.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct member {
-    const char *name;
-    size_t offset;
-    double least, most; /* accepted */
-} member;
+#include "run/measure/measured_numbers.h"
 
-#define OF_CORE(name, rate)                                                           \
-    {                                                                                 \
-        name, offsetof(cse_machine_rates, of_core) + (rate) * sizeof(double), 0, 1e18 \
+#define OF_CORE(name, rate)                                                                  \
+    {                                                                                        \
+        name, offsetof(cse_machine_rates, of_core) + (rate) * sizeof(double), false, 0, 1e18 \
     }
-#define OF_MACHINE(name, least, most)                         \
-    {                                                         \
-#name, offsetof(cse_machine_rates, name), least, most \
+#define OF_MACHINE(name, least, most)                                \
+    {                                                                \
+#name, offsetof(cse_machine_rates, name), false, least, most \
     }
 
 /* The rates of a core first, in the order of their enumeration. */
-static const member members[] = {
+static const cse_measured_number members[] = {
     OF_CORE("product_float32_flop_per_s", CSE_RATE_PRODUCT_FLOAT32),
     OF_CORE("product_bfloat16_flop_per_s", CSE_RATE_PRODUCT_BFLOAT16),
     OF_CORE("attention_float32_flop_per_s", CSE_RATE_ATTENTION_FLOAT32),
@@ -43,49 +37,28 @@ static const member members[] = {
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
+static const cse_measured_file machine_file = { .what = "the machine file",
+                                                .numbers = "in bytes, operations or seconds, ",
+                                                .option = "--measure_machine",
+                                                .table = members,
+                                                .count = MEMBERS };
+
 const char *cse_rate_name(cse_rate rate)
 {
     return members[rate].name;
 }
 
-static double *place_of(cse_machine_rates *rates, const member *m)
-{
-    return (double *)(void *)((char *)rates + m->offset);
-}
-
 json_t *cse_machine_rates_json(const cse_machine_rates *rates)
 {
-    cse_machine_rates copy = *rates;
     json_t *object = json_pack("{s:s}", "topology", rates->topology);
-    for (int i = 0; i < MEMBERS; i++)
-        json_object_set_new(object, members[i].name, json_real(*place_of(&copy, &members[i])));
+    cse_measured_numbers_put(&machine_file, rates, object);
     return object;
 }
 
 cse_status cse_machine_rates_write(const cse_machine_rates *rates, const char *path)
 {
-    json_t *object = cse_machine_rates_json(rates);
-    const bool written = json_dump_file(object, path, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;
-    const int error = errno;
-    json_decref(object);
-    return written ? CSE_OK
-                   : cse_fail(CSE_CANNOT_CREATE, "%s: the machine file cannot be written: %s", path,
-                              strerror(error));
-}
-
-static cse_status read_member(const json_t *object, const member *m, const char *path,
-                              cse_machine_rates *rates)
-{
-    const json_t *value = json_object_get(object, m->name);
-    const double number = json_is_number(value) ? json_number_value(value) : NAN;
-    if (!(number >= m->least && number <= m->most))
-        return cse_fail(CSE_DATA,
-                        "%s: \"%s\" is missing or out of range; accepted: a number from %g to %g, "
-                        "in bytes, operations or seconds, as `csengine plan --measure_machine` "
-                        "writes it",
-                        path, m->name, m->least, m->most);
-    *place_of(rates, m) = number;
-    return CSE_OK;
+    return cse_measured_file_write(&machine_file, cse_machine_rates_json(rates),
+                                   JSON_INDENT(2) | JSON_REAL_PRECISION(6), path);
 }
 
 static bool is_known(const char *name)
@@ -127,20 +100,13 @@ static cse_status take(json_t *object, const char *path, cse_machine_rates *rate
                             path, name);
     }
     CSE_TRY(read_topology(object, path, rates));
-    for (int i = 0; i < MEMBERS; i++)
-        CSE_TRY(read_member(object, &members[i], path, rates));
-    return CSE_OK;
+    return cse_measured_numbers_take(&machine_file, object, path, rates);
 }
 
 cse_status cse_machine_rates_read(const char *path, cse_machine_rates *rates)
 {
-    json_error_t error;
-    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (object == NULL)
-        return error.line < 1 ? cse_fail(CSE_NO_INPUT, "%s: the machine file cannot be read: %s",
-                                         path, error.text)
-                              : cse_fail(CSE_DATA, "%s:%d:%d: the machine file is no JSON: %s",
-                                         path, error.line, error.column, error.text);
+    json_t *object = NULL;
+    CSE_TRY(cse_measured_file_read(&machine_file, path, &object));
     cse_status status = take(object, path, rates);
     json_decref(object);
     return status;

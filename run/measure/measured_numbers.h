@@ -1,5 +1,5 @@
-/* Measured numbers in a file of JSON, one a member of its object: a table of them serves reading and
- * writing. */
+/* Measured numbers in a file of JSON, one a member of its object: a table of them serves reading
+ * and writing. */
 #ifndef CSE_RUN_MEASURE_MEASURED_NUMBERS_H
 #define CSE_RUN_MEASURE_MEASURED_NUMBERS_H
 

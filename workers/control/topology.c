@@ -28,7 +28,7 @@ struct cse_topology {
     cse_topology_hosts exchanged;     /* at the last report */
     int slot_count;
     cse_topology_state *states;
-    bool complete;        /* all processes have been running */
+    bool tells_changes;   /* all processes have been running, or one was lost */
     cse_slot_load *loads; /* at the last report */
     int64_t told_ns, cpu_ns;
     int64_t due_ns, counted_ns, counted_step; /* of the regular reports */
@@ -217,12 +217,13 @@ static void report(cse_topology *t, int64_t now_ns)
 void cse_topology_note(cse_topology *t, int slot, cse_topology_state state, int64_t now_ns)
 {
     t->states[slot] = state;
-    if (t->complete && state != CSE_TOPOLOGY_LEFT)
+    t->tells_changes = t->tells_changes || state == CSE_TOPOLOGY_LOST;
+    if (t->tells_changes && state != CSE_TOPOLOGY_LEFT)
         report(t, now_ns);
     bool complete = true;
     for (int s = 0; s < t->slot_count; s++)
         complete = complete && t->states[s] == CSE_TOPOLOGY_RUNNING;
-    t->complete = t->complete || complete;
+    t->tells_changes = t->tells_changes || complete;
 }
 
 double cse_topology_poll(cse_topology *t, int64_t now_ns)

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "engine/base/unnamed_file.h"
 
@@ -14,6 +16,8 @@
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
+
+enum { LET_GO_ATTEMPTS = 4 };
 
 cse_status cse_arena_file_new(const char *directory, int *descriptor)
 {
@@ -53,15 +57,38 @@ cse_status cse_arena_file_reserve(int descriptor, int64_t from, int64_t bytes)
     return error == 0 ? CSE_OK : no_room(descriptor, bytes, error);
 }
 
+/* Whether the cache has a page of the range, as far as the kernel tells. */
+static bool is_cached(unsigned char *base, int64_t from, int64_t bytes)
+{
+    unsigned char pages[256];
+    const int64_t page = sysconf(_SC_PAGESIZE), most = (int64_t)sizeof pages * page;
+    for (int64_t at = 0; at < bytes; at += most) {
+        const int64_t part = bytes - at < most ? bytes - at : most;
+        if (mincore(base + from + at, (size_t)part, pages) != 0)
+            return false;
+        for (int64_t p = 0; p < (part + page - 1) / page; p++)
+            if (pages[p] & 1)
+                return true;
+    }
+    return false;
+}
+
 int cse_arena_file_let_go(int descriptor, unsigned char *base, int64_t from, int64_t bytes,
                           bool dirty)
 {
-    madvise(base + from, (size_t)bytes, MADV_DONTNEED);
-    if (dirty && sync_file_range(descriptor, from, bytes,
-                                 SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                     SYNC_FILE_RANGE_WAIT_AFTER) != 0)
-        return errno;
-    posix_fadvise(descriptor, from, bytes, POSIX_FADV_DONTNEED);
+    /* The cache keeps a page that something else holds at this moment (reclaim, migration, a fault
+     * that maps the pages around it), and says nothing of it. Those of other processes stay. */
+    for (int attempt = 0; attempt < LET_GO_ATTEMPTS; attempt++) {
+        madvise(base + from, (size_t)bytes, MADV_DONTNEED);
+        if (dirty && sync_file_range(descriptor, from, bytes,
+                                     SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                         SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+            return errno;
+        posix_fadvise(descriptor, from, bytes, POSIX_FADV_DONTNEED);
+        if (!is_cached(base, from, bytes))
+            break;
+        sched_yield();
+    }
     return 0;
 }
 

@@ -98,7 +98,8 @@ static cse_completion *next_completion(const cse_completion_group *group)
     return chosen;
 }
 
-static void begin_texts(cse_completion_group *group)
+/* Whether another text has its turn at once. */
+static bool begin_texts(cse_completion_group *group)
 {
     const int32_t *prompt = NULL;
     cse_completion *completion = next_completion(group), *chosen = completion;
@@ -107,15 +108,17 @@ static void begin_texts(cse_completion_group *group)
         cse_text_model_need need;
         begun = false;
         if (!cse_completion_next(completion, &need) || (prompt != NULL && need.prompt != prompt))
-            return;
+            return true;
         prompt = need.prompt;
         cse_status status = fit(group, &need);
         if (status == CSE_OK)
             status = cse_completion_begin(completion, group->together, &begun);
         if (status != CSE_OK)
             cse_completion_give_up(completion, false);
+        begun = begun || status != CSE_OK;
         completion = next_completion(group);
     }
+    return begun && completion != NULL;
 }
 
 /* ---- a pass ---- */
@@ -148,12 +151,12 @@ static void remove_those_over(cse_completion_group *group)
 cse_completion_work cse_completion_group_work(cse_completion_group *group)
 {
     bool waits = false;
-    begin_texts(group);
+    const bool more = begin_texts(group);
     if (group->together != NULL && cse_texts_together_count(group->together) > 0 &&
         cse_texts_together_step(group->together, &waits) != CSE_OK)
         give_up(group);
     remove_those_over(group);
     return group->first == NULL ? CSE_COMPLETIONS_OVER
-           : waits              ? CSE_COMPLETIONS_REST
+           : waits && !more     ? CSE_COMPLETIONS_REST
                                 : CSE_COMPLETIONS_GO_ON;
 }

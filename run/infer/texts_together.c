@@ -133,7 +133,7 @@ static int64_t next_parked(const cse_texts_together *together)
     return p;
 }
 
-/* That text goes on, where there is place. */
+/* That text goes on, where there is place, or a text that rests leaves its own. */
 static cse_status go_on(cse_texts_together *together)
 {
     const int64_t p = next_parked(together);
@@ -141,7 +141,10 @@ static cse_status go_on(cse_texts_together *together)
         return CSE_OK;
     under_way u = together->parked[p];
     const cse_generation_request *request = u.writing.request;
-    const int64_t s = find_place(together, request), count = request->count + u.writing.count;
+    const int64_t count = request->count + u.writing.count;
+    int64_t s = find_place(together, request);
+    while (s < 0 && park(together))
+        s = find_place(together, request);
     if (s < 0)
         return CSE_OK;
     memmove(&together->parked[p], &together->parked[p + 1],

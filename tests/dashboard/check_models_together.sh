@@ -23,6 +23,7 @@ trainer:
 END
 "$csengine" start "$work/text.yaml" --quiet --no_dashboard >"$work/out" 2>&1 ||
     { cat "$work/out"; exit 1; }
+python3 "${top_srcdir:?}/tests/dashboard/model_process_test.py" "$csengine" "$work/text.yaml" || exit 1
 "$csengine" serve --root "$work/queue" --model "$work/text.yaml=quick" --model_together 4 \
     --model_queue 3 >"$work/served" 2>"$work/err" &
 server=$!
@@ -30,7 +31,7 @@ for _ in $(seq 100); do
     [ -s "$work/served" ] && break
     sleep 0.1
 done
-python3 "${top_srcdir:?}/tests/dashboard/models_together_test.py" "$work" "$server" ||
+python3 "$top_srcdir/tests/dashboard/models_together_test.py" "$work" "$server" ||
     { cat "$work/err"; exit 1; }
 # It ends though texts are under way, and nothing stays behind.
 kill "$server"

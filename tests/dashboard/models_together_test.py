@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,8 +18,14 @@ HEADERS = {"Authorization": f"Bearer {token}", "Content-Type": "application/json
 TOGETHER, QUEUE = 4, 3
 
 
-def send(**body):
+def send(narrow=False, **body):
+    """`narrow`: what is not read stays with the server, and hardly any of it in sockets."""
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=100)
+    if narrow:
+        connection.sock = socket.socket()
+        connection.sock.settimeout(100)
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sock.connect((address.hostname, address.port))
     connection.request("POST", "/v1/completions", json.dumps({"model": "quick", **body}), HEADERS)
     return connection, connection.getresponse()
 
@@ -51,8 +58,8 @@ def at_once(calls):
     return found
 
 
-def stream(**body):
-    connection, answer = send(stream=True, **body)
+def stream(narrow=False, **body):
+    connection, answer = send(narrow=narrow, stream=True, **body)
     assert answer.status == 200, answer.status
     return connection, answer
 
@@ -154,7 +161,7 @@ def who_leaves_frees_its_place():
 def who_does_not_read_holds_up_nobody():
     body = {"prompt": "the ", "max_tokens": 1000, "temperature": 1.2, "logprobs": 5, "n": 5, "seed": 4}
     alone = [text for _, text, _ in texts(**body)]
-    slow = stream(**body)
+    slow = stream(narrow=True, **body)
     first = slow[1].readline()
     begun = time.monotonic()
     for _ in range(4):
@@ -164,6 +171,19 @@ def who_does_not_read_holds_up_nobody():
     # What was parked meanwhile goes on with the same bits.
     assert written(slow[1], 5, first) == alone
     leave(slow)
+
+
+def who_reads_again_goes_on_though_another_does_not():
+    body = {"prompt": "the ", "max_tokens": 1000, "temperature": 1.2, "logprobs": 5, "n": 8, "seed": 4}
+    alone = [text for _, text, _ in texts(**body)]
+    slow = []
+    for _ in range(2):
+        slow.append(stream(narrow=True, **body))
+        slow[-1] += (slow[-1][1].readline(),)
+        texts(prompt="the ", max_tokens=3)  # has a place once all texts under way rest
+    for connection, answer, first in slow:
+        assert written(answer, 8, first) == alone
+        connection.close()
 
 
 def a_full_queue_says_so():
@@ -222,7 +242,8 @@ def one_that_was_killed_while_nobody_asked_takes_no_request():
 
 for case in (texts_are_those_that_they_are_alone, a_text_joins_those_under_way,
              many_texts_of_one_leave_place_for_another, who_leaves_frees_its_place,
-             who_does_not_read_holds_up_nobody, a_full_queue_says_so, mistakes_among_others_are_told,
+             who_does_not_read_holds_up_nobody, who_reads_again_goes_on_though_another_does_not,
+             a_full_queue_says_so, mistakes_among_others_are_told,
              a_killed_process_ends_what_it_answers_alone,
              one_that_was_killed_while_nobody_asked_takes_no_request):
     begun = time.monotonic()

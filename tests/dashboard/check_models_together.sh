@@ -23,7 +23,8 @@ trainer:
 END
 "$csengine" start "$work/text.yaml" --quiet --no_dashboard >"$work/out" 2>&1 ||
     { cat "$work/out"; exit 1; }
-python3 "${top_srcdir:?}/tests/dashboard/model_process_test.py" "$csengine" "$work/text.yaml" || exit 1
+python3 "${top_srcdir:?}/tests/dashboard/model_process_test.py" "$csengine" \
+    "$work/text.yaml" || exit 1
 "$csengine" serve --root "$work/queue" --model "$work/text.yaml=quick" --model_together 4 \
     --model_queue 3 >"$work/served" 2>"$work/err" &
 server=$!

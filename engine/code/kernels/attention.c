@@ -8,8 +8,8 @@
  * only a span of the queries sees those before the first and after the last of it.
  *
  * The order of every sum is that of the head's elements, of the keys, or of the queries
- * (attention.h), whatever the blocks are; a pair that is hidden has the weight 0, which changes no
- * sum. So the bits depend on the operands alone. */
+ * (attention.h), whatever the blocks are, all of which begin at a multiple of 32; a pair that is
+ * hidden has the weight 0, which changes no sum. So the bits depend on the operands alone. */
 #include "engine/code/kernels/attention.h"
 
 #include <assert.h>
@@ -20,6 +20,7 @@
 #include "engine/base/arena.h"
 #include "engine/code/kernels/attention_spans.h"
 #include "engine/code/kernels/plan.h"
+#include "engine/code/kernels/product_order.h"
 #include "engine/code/kernels/scratch.h"
 #include "engine/graph/trace/attention.h"
 
@@ -39,6 +40,7 @@ typedef struct attention_kernel {
     int operands[CSE_ATTENTION_INPUTS];
     int spans;            /* the operand that has them; -1: none */
     int64_t spans_stride; /* from sample to sample; 0: the same for all */
+    cse_product_order order;
     bool causal, paired;
     float scale;
     cse_scratch *scratch;
@@ -49,10 +51,21 @@ static int64_t round_up(int64_t size, int64_t multiple)
     return (size + multiple - 1) / multiple * multiple;
 }
 
-/* Words that `size` elements take along the depth of a product. */
+static bool by_pairs(const attention_kernel *kernel)
+{
+    return kernel->order == CSE_PRODUCT_ORDER_PAIRS;
+}
+
+/* `size` elements along the depth of a product, filled up with zeros as the order wants it. */
+static int64_t filled_up(const attention_kernel *kernel, int64_t size)
+{
+    return round_up(size, by_pairs(kernel) ? CSE_ATTENTION_STEPS : kernel->paired ? 2 : 1);
+}
+
+/* Words that they take. */
 static int64_t words_of(const attention_kernel *kernel, int64_t size)
 {
-    return kernel->paired ? (size + 1) / 2 : size;
+    return filled_up(kernel, size) / (kernel->paired ? 2 : 1);
 }
 
 /* ---- operands ---- */
@@ -75,14 +88,15 @@ static const char *row_at(const cse_attention_matrix *m, int64_t row)
 }
 
 /* Rows [first, first + count) one after another, [count][depth]. */
-static void pack_rows(const cse_attention_matrix *m, int64_t first, int64_t count, float *to)
+static void pack_rows(const attention_kernel *kernel, const cse_attention_matrix *m, int64_t first,
+                      int64_t count, float *to)
 {
     const size_t bytes = (size_t)m->columns * cse_dtype_size(m->dtype);
-    const size_t depth_bytes = (bytes + 3) / 4 * 4;
+    const size_t depth_bytes = (size_t)words_of(kernel, m->columns) * sizeof *to;
     for (int64_t row = 0; row < count; row++) {
         char *place = (char *)to + (size_t)row * depth_bytes;
-        memset(place + depth_bytes - 4, 0, 4);
         memcpy(place, row_at(m, first + row), bytes);
+        memset(place + bytes, 0, depth_bytes - bytes);
     }
 }
 
@@ -106,28 +120,37 @@ static int64_t panel_width(int64_t columns, int64_t column)
     return columns - column < PANEL ? round_up(columns - column, LANES) : PANEL;
 }
 
+/* Word `row` and, of pairs, `row` + 1 of columns [column, column + used) of rows [first, end). */
+static void pack_words(const attention_kernel *kernel, const cse_attention_matrix *m,
+                       const int64_t rows[2], int64_t column, int64_t used, float *to)
+{
+    static const uint16_t nothing[PANEL];
+    const int64_t row = rows[0], end = rows[1];
+    const size_t bytes = (size_t)used * sizeof *to;
+    if (row >= end)
+        memset(to, 0, bytes);
+    else if (m->dtype == CSE_FLOAT32)
+        memcpy(to, (const float *)(const void *)row_at(m, row) + column, bytes);
+    else
+        kernel->way->interleave(
+            (const uint16_t *)(const void *)row_at(m, row) + column,
+            row + 1 < end ? (const uint16_t *)(const void *)row_at(m, row + 1) + column : nothing,
+            used, (uint32_t *)(void *)to);
+}
+
 /* Rows [first, first + count) as panels of columns, [panel][depth][width], whose depth is along the
  * rows. */
 static void pack_kept(const attention_kernel *kernel, const cse_attention_matrix *m, int64_t first,
                       int64_t count, float *to)
 {
-    static const uint16_t nothing[PANEL];
-    const int64_t per_word = m->dtype == CSE_FLOAT32 ? 1 : 2;
+    const int64_t per_word = m->dtype == CSE_FLOAT32 ? 1 : 2, filled = filled_up(kernel, count);
     for (int64_t column = 0; column < m->columns; column += PANEL) {
         const int64_t width = panel_width(m->columns, column);
         const int64_t used = m->columns - column < width ? m->columns - column : width;
-        for (int64_t row = 0; row < count; row += per_word, to += width) {
+        for (int64_t row = 0; row < filled; row += per_word, to += width) {
+            const int64_t rows[2] = { first + row, first + count };
+            pack_words(kernel, m, rows, column, used, to);
             memset(to + used, 0, (size_t)(width - used) * sizeof *to);
-            if (per_word == 1)
-                memcpy(to, (const float *)(const void *)row_at(m, first + row) + column,
-                       (size_t)used * sizeof *to);
-            else
-                kernel->way->interleave(
-                    (const uint16_t *)(const void *)row_at(m, first + row) + column,
-                    row + 1 < count
-                        ? (const uint16_t *)(const void *)row_at(m, first + row + 1) + column
-                        : nothing,
-                    used, (uint32_t *)(void *)to);
         }
     }
 }
@@ -276,6 +299,7 @@ static void store_output(const attention_kernel *kernel, const forward_scratch *
     kernel->way->store(&(cse_attention_store){ .from = f->output,
                                                .factors = f->reciprocals,
                                                .from_stride = f->output_stride,
+                                               .positive = by_pairs(kernel),
                                                .rows = rows,
                                                .columns = s->value,
                                                .dtype = dtype,
@@ -294,7 +318,7 @@ static void forward_block(const attention_kernel *kernel, const forward_scratch 
     if (has_spans(kernel))
         cse_spans_narrow_keys(&f->spans, first, first + rows, keys);
     const int64_t seen = keys[1] - keys[0];
-    pack_rows(&o->queries, first, rows, f->queries);
+    pack_rows(kernel, &o->queries, first, rows, f->queries);
     multiply_turned(kernel, &(turned_product){ .rows = f->queries,
                                                .row_count = rows,
                                                .depth = words_of(kernel, s->head),
@@ -310,6 +334,7 @@ static void forward_block(const attention_kernel *kernel, const forward_scratch 
                                   .seen = kernel->causal ? first + 1 - keys[0] : seen,
                                   .seen_step = kernel->causal,
                                   .most = seen,
+                                  .filled = round_up(filled_up(kernel, seen), LANES),
                                   .factor = kernel->scale * (float)M_LOG2E,
                                   .paired = kernel->paired,
                                   .spans = cse_spans_from(&f->spans, keys[0]),
@@ -352,6 +377,18 @@ static head_operands operands_of(const attention_kernel *kernel, const void *con
     };
 }
 
+static void begin_way(const attention_kernel *kernel)
+{
+    if (kernel->way->begin != NULL)
+        kernel->way->begin();
+}
+
+static void end_way(const attention_kernel *kernel)
+{
+    if (kernel->way->end != NULL)
+        kernel->way->end();
+}
+
 typedef struct forward_run {
     const attention_kernel *kernel;
     const void *const *inputs;
@@ -372,10 +409,11 @@ static void forward_heads(void *run, int member, int64_t begin, int64_t end)
                                                           (size_t)scratch.floats * sizeof(float));
     scratch.floats = 0;
     const forward_scratch f = lay_out_forward(kernel, &scratch);
+    begin_way(kernel);
     for (int64_t head = begin; head < end; head++) {
         const head_operands now = operands_of(kernel, r->inputs, head);
         const head_operands next = operands_of(kernel, r->inputs, head + 1 < end ? head + 1 : head);
-        kernel->way->pack_turned(&now.keys, f.keys);
+        kernel->way->pack_turned(&now.keys, words_of(kernel, s->head), f.keys);
         pack_kept(kernel, &now.values, 0, s->keys, f.values);
         pack_spans(kernel, now.spans, &f.spans);
         for (int64_t first = 0; first < s->queries; first += ROWS) {
@@ -386,6 +424,7 @@ static void forward_heads(void *run, int member, int64_t begin, int64_t end)
             forward_block(kernel, &f, &now, first, output);
         }
     }
+    end_way(kernel);
 }
 
 static void run_forward(cse_kernel *base, const void *const inputs[], void *output)
@@ -428,7 +467,7 @@ static gradient_scratch lay_out_gradient(const attention_kernel *kernel, allotme
     g.kept_keys = take(from, kept_floats(kernel, ROWS, s->head));
     g.scores = take(from, ROWS * g.stride);
     g.change = take(from, ROWS * g.stride);
-    g.turned_change = take(from, kernel->paired ? ROWS / 2 * g.stride : 0);
+    g.turned_change = take(from, kernel->paired ? ROWS / 2 * g.stride : 0); /* either way */
     g.sums[CSE_ATTENTION_QUERY] = take(from, padded * head);
     g.sums[CSE_ATTENTION_KEY] = take(from, ROWS * head);
     g.sums[CSE_ATTENTION_VALUE] = take(from, ROWS * value);
@@ -472,8 +511,9 @@ static void prepare_head(const attention_kernel *kernel, const gradient_scratch 
 {
     const int64_t queries = kernel->sizes.queries, padded = round_up(queries, ROWS);
     const size_t bytes = (size_t)queries * sizeof(float);
-    kernel->way->pack_turned(&o->queries, g->turned_queries);
-    kernel->way->pack_turned(&o->upstream, g->turned_upstream);
+    kernel->way->pack_turned(&o->queries, words_of(kernel, kernel->sizes.head), g->turned_queries);
+    kernel->way->pack_turned(&o->upstream, words_of(kernel, kernel->sizes.value),
+                             g->turned_upstream);
     pack_kept(kernel, &o->queries, 0, queries, g->kept_queries);
     pack_kept(kernel, &o->upstream, 0, queries, g->kept_upstream);
     memcpy(g->maxima, o->statistics, bytes);
@@ -516,7 +556,7 @@ static void weigh_chunk(const attention_kernel *kernel, const gradient_scratch *
                                  .gradient = g->change,
                                  .stride = g->stride,
                                  .rows = b->keys,
-                                 .columns = round_up(b->end - b->first, LANES),
+                                 .columns = round_up(filled_up(kernel, b->end - b->first), LANES),
                                  .first_seen = hides ? b->key - b->first : -ROWS,
                                  .factor = kernel->scale * (float)M_LOG2E,
                                  .maxima = g->maxima + b->first,
@@ -525,7 +565,8 @@ static void weigh_chunk(const attention_kernel *kernel, const gradient_scratch *
                                  .spans = cse_spans_from(&g->spans, b->key),
                                  .query = b->first,
                                  .paired = kernel->paired,
-                                 .turned = g->turned_change });
+                                 .turned = g->turned_change,
+                                 .by_query = by_pairs(kernel) });
 }
 
 static void add_chunk(const attention_kernel *kernel, const gradient_scratch *g,
@@ -551,8 +592,8 @@ static void add_chunk(const attention_kernel *kernel, const gradient_scratch *g,
     if (o->results[CSE_ATTENTION_KEY] != NULL)
         multiply_kept(kernel, product, s->head, queries, from);
     product = (cse_attention_product){ .from = kernel->paired ? g->turned_change : g->change,
-                                       .row_stride = 1,
-                                       .depth_stride = g->stride,
+                                       .row_stride = by_pairs(kernel) ? ROWS / 2 : 1,
+                                       .depth_stride = by_pairs(kernel) ? 1 : g->stride,
                                        .rows = b->end - b->first,
                                        .panel = g->kept_keys,
                                        .depth = words_of(kernel, b->keys),
@@ -577,6 +618,7 @@ static void store_sums(const attention_kernel *kernel, const gradient_scratch *g
         &(cse_attention_store){ .from = g->sums[result],
                                 .factor = result == CSE_ATTENTION_VALUE ? 1 : kernel->scale,
                                 .from_stride = g->strides[result],
+                                .positive = by_pairs(kernel),
                                 .rows = rows[1],
                                 .columns = m.columns,
                                 .dtype = m.dtype,
@@ -612,8 +654,8 @@ static void gradient_block(const attention_kernel *kernel, const gradient_scratc
     if (has_spans(kernel))
         cse_spans_narrow_queries(&g->spans, key, rows[1], queries);
     const int64_t start = queries[0];
-    pack_rows(&o->keys, key, rows[1], g->key_rows);
-    pack_rows(&o->values, key, rows[1], g->value_rows);
+    pack_rows(kernel, &o->keys, key, rows[1], g->key_rows);
+    pack_rows(kernel, &o->values, key, rows[1], g->value_rows);
     pack_kept(kernel, &o->keys, key, rows[1], g->kept_keys);
     for (int64_t first = start; first < queries[1]; first += CHUNK) {
         const int64_t end = first + CHUNK < queries[1] ? first + CHUNK : queries[1];
@@ -635,6 +677,7 @@ static void run_gradient(cse_kernel *base, const void *const inputs[], void *out
     const int64_t count = s->batch * s->heads;
     allotment scratch = { cse_scratch_view(kernel->scratch), 0 };
     const gradient_scratch g = lay_out_gradient(kernel, &scratch);
+    begin_way(kernel);
     for (int64_t head = 0; head < count; head++) {
         head_operands o = gradient_operands_of(kernel, inputs, head);
         const head_operands next =
@@ -647,6 +690,7 @@ static void run_gradient(cse_kernel *base, const void *const inputs[], void *out
         }
         store_sums(kernel, &g, &o, CSE_ATTENTION_QUERY, (int64_t[]){ 0, s->queries });
     }
+    end_way(kernel);
 }
 
 /* ---- making kernels ---- */
@@ -656,24 +700,6 @@ static void destroy(cse_kernel *base)
     attention_kernel *kernel = (attention_kernel *)base;
     cse_scratch_release(&kernel->scratch);
     free(kernel);
-}
-
-const cse_attention_way *cse_attention_choose_way(bool paired)
-{
-    const cse_attention_way *const ways[2][5] = {
-        { &cse_attention_avx512, &cse_attention_avx2, &cse_attention_plain },
-        { &cse_attention_avx512_bf16, &cse_attention_avx512_paired, &cse_attention_avx2_paired,
-          &cse_attention_plain_paired }
-    };
-    const cse_attention_way *const *list = ways[paired ? 1 : 0], *const *at = list;
-    const char *wanted = getenv("CSE_ATTENTION");
-    while (wanted != NULL && *at != NULL && strcmp((*at)->name, wanted) != 0)
-        at++;
-    if (*at == NULL)
-        at = list;
-    while (!(*at)->runs_here())
-        at++;
-    return *at;
 }
 
 /* The operands are `products` matrices of head or value; the mask hides half of the pairs of a
@@ -710,8 +736,11 @@ static cse_status new_attention(const cse_kernel_plan *plan, int inputs, attenti
                                   .causal = attributes->integers[CSE_ATTENTION_CAUSAL] != 0,
                                   .paired = dtype == CSE_BFLOAT16,
                                   .scale = (float)attributes->numbers[CSE_ATTENTION_SCALE] };
-    kernel->way = cse_attention_choose_way(kernel->paired);
+    kernel->order = cse_attention_order(plan->graph, dtype);
+    kernel->way = cse_attention_choose_way(kernel->order, true);
     kernel->base.implementation = kernel->way->name;
+    if (by_pairs(kernel)) /* of the others each type has one */
+        kernel->base.order = cse_product_order_name(kernel->order);
     for (int i = 0; i < inputs; i++)
         kernel->operands[i] = plan->operands[i];
     kernel->spans = plan->product->input_count > inputs ? plan->operands[inputs] : -1;

@@ -4,14 +4,22 @@
  * along the depth of the product, the first one in the low half. Every way computes the same bits:
  *
  *   product   float32: one chain of fused multiply-adds over the depth, from 0 (or from what the
- *             sum holds). bfloat16: the same chain, of each pair first the second product, then the
- *             first; subnormal numbers count as 0 (as VDPBF16PS does).
+ *             sum holds). bfloat16 in the order `dot`: the same chain, of each pair first the second
+ *             product, then the first. In the order `pairs`: of each 32 steps of the depth, which
+ *             is filled up with zeros, one chain from 0 of the first products of the pairs and
+ *             another of the second ones; their sum is added to what the sum holds (product_order.h
+ *             chooses). In both, subnormal numbers count as 0 (as VDPBF16PS and TDPBF16PS do).
+ *             Steps are counted from the first element of a head, key or query on, so that whole
+ *             blocks of 32 may be left out
  *   weight    2^((score - largest score) * factor), before it is divided by the sum
  *   2^x       clamped to [-125, 126]; x = n + r with n the nearest integer, 1 + r P(r) with P of
  *             degree 5, fused; times 2^n
  *   sum       of a row: 16 chains, element j in chain j mod 16; then chains i and i + 8 are added,
  *             i and i + 4, i and i + 2, i and i + 1
- *   rounding  to bfloat16, to nearest even; subnormal numbers become 0 */
+ *   rounding  to bfloat16, to nearest even; subnormal numbers become 0
+ *
+ * In `pairs` a sum may be -0 by underflow before steps of nothing else are added, which make it +0;
+ * so a result that is 0 is stored as +0 times its factor, whatever was left out. */
 #ifndef CSE_KERNELS_ATTENTION_H
 #define CSE_KERNELS_ATTENTION_H
 
@@ -19,12 +27,16 @@
 
 #include "engine/base/types/dtype.h"
 #include "engine/code/kernels/attention_spans.h"
+#include "engine/graph/graph.h"
 
 /* Columns of a panel of a turned matrix; of a kept one at most; both multiples of 16 lanes. */
 enum {
     CSE_ATTENTION_TURNED_COLUMNS = CSE_SPANS_BLOCK,
     CSE_ATTENTION_KEPT_COLUMNS = 64,
 };
+
+/* Steps that two chains of `pairs` take, and their words. */
+enum { CSE_ATTENTION_STEPS = 32, CSE_ATTENTION_CHUNK = CSE_ATTENTION_STEPS / 2 };
 
 /* A matrix [rows, columns] of one head, whose rows are `stride` elements apart. */
 typedef struct cse_attention_matrix {
@@ -48,12 +60,12 @@ typedef struct cse_attention_product {
 
 /* Turns rows of scores into weights that are not divided by their sum yet, in place; `paired`: as
  * bfloat16 from the start of each row on. Elements from `seen` of a row on, which grows by
- * `seen_step` a row up to `most`, become 0, up to `most` rounded up to 16; so do those of keys that
- * do not span the row's query, where `spans` says so for as many keys. A row of nothing else has a
- * maximum and a reciprocal of 0. */
+ * `seen_step` a row up to `most`, become 0, up to `filled`, a multiple of 16; so do those of keys
+ * that do not span the row's query, where `spans` says so for as many keys. A row of nothing else
+ * has a maximum and a reciprocal of 0. */
 typedef struct cse_attention_softmax {
     float *scores;
-    int64_t stride, rows, seen, seen_step, most;
+    int64_t stride, rows, seen, seen_step, most, filled;
     float factor; /* of the scores, to units of log2 */
     bool paired;
     cse_attention_spans spans;   /* from the key of the first column on */
@@ -72,8 +84,10 @@ typedef struct cse_attention_scores {
     int64_t query;                 /* of the first column */
     float factor;
     const float *maxima, *reciprocals, *means; /* by query */
-    bool paired; /* rows of bfloat16, and in `turned` [rows / 2][stride] pairs along the keys */
+    bool paired; /* rows of bfloat16, and in `turned` pairs along the keys */
+    /* [rows / 2][stride]; `by_query`: [columns][16], where keys from `rows` on are 0. */
     float *turned;
+    bool by_query;
 } cse_attention_scores;
 
 /* Rows of sums times a factor, rounded to the type of the result. */
@@ -81,6 +95,7 @@ typedef struct cse_attention_store {
     const float *from, *factors; /* by row; NULL: `factor` for all */
     int64_t from_stride, rows, columns;
     float factor;
+    bool positive; /* a sum of -0 counts as 0 */
     cse_dtype dtype;
     void *to;
     int64_t to_stride;
@@ -89,8 +104,10 @@ typedef struct cse_attention_store {
 typedef struct cse_attention_way {
     const char *name;
     bool (*runs_here)(void);
-    /* [panel of 32 rows][depth][32], depth = columns or pairs of columns; missing rows are 0. */
-    void (*pack_turned)(const cse_attention_matrix *matrix, float *to);
+    /* Around the other functions of a run, in each thread; NULL: nothing is to be done. */
+    void (*begin)(void), (*end)(void);
+    /* [panel of 32 rows][depth][32] of columns or pairs of columns; what is missing is 0. */
+    void (*pack_turned)(const cse_attention_matrix *matrix, int64_t depth, float *to);
     /* to[c] = the word of low[c] and high[c]. */
     void (*interleave)(const uint16_t *low, const uint16_t *high, int64_t count, uint32_t *to);
     void (*multiply)(const cse_attention_product *product);
@@ -101,13 +118,19 @@ typedef struct cse_attention_way {
     void (*store)(const cse_attention_store *store);
 } cse_attention_way;
 
-/* The first way that runs here, from the one that CSE_ATTENTION in the environment names, for tests
- * and comparisons. All have the same bits. `paired`: of bfloat16. */
-const cse_attention_way *cse_attention_choose_way(bool paired);
+/* The order of sums for operands of the type in the graph: `chain` for float32. */
+cse_product_order cse_attention_order(const cse_graph *graph, cse_dtype dtype);
 
-/* By kind of operand. */
-extern const cse_attention_way cse_attention_avx512, cse_attention_avx512_paired,
-    cse_attention_avx512_bf16, cse_attention_avx2, cse_attention_avx2_paired, cse_attention_plain,
-    cse_attention_plain_paired;
+/* The first way of the order that runs here, from the one that CSE_ATTENTION in the environment
+ * names, for tests and comparisons. All have the same bits. `blocks`: rows of products, and of their
+ * results, have memory up to a whole block of 32; else no way is chosen that needs it. */
+const cse_attention_way *cse_attention_choose_way(cse_product_order order, bool blocks);
+
+/* By order. */
+extern const cse_attention_way cse_attention_avx512, cse_attention_avx2, cse_attention_plain;
+extern const cse_attention_way cse_attention_avx512_bf16, cse_attention_avx512_dot,
+    cse_attention_avx2_dot, cse_attention_plain_dot;
+extern const cse_attention_way cse_attention_amx, cse_attention_avx512_pairs,
+    cse_attention_avx2_pairs, cse_attention_plain_pairs;
 
 #endif

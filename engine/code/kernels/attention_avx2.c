@@ -10,7 +10,7 @@
 #define ROWS_FUNCTION CSE_LANE_TARGET static
 #define ROWS_INLINE CSE_LANES
 
-enum { LANES = 2 * CSE_LANE_COUNT, FLUSH_BITS = 0x8040, MOST_ROWS = 4 };
+enum { LANES = 2 * CSE_LANE_COUNT, FLUSH_BITS = 0x8040, MOST_ROWS = 4, MOST_PAIRED = 2 };
 
 typedef struct lanes {
     __m256 low, high;
@@ -168,19 +168,31 @@ ROWS_INLINE void pack_lanes(uint16_t *at, lanes x)
     cse_halves_write(at + CSE_LANE_COUNT, CSE_LANES_ALL, cse_halves_from_words(narrow(x.high)));
 }
 
-ROWS_INLINE void pack_pairs(float *at, lanes low, lanes high)
+ROWS_INLINE lanes pair_lanes(lanes low, lanes high)
 {
-    store_lanes(at, (lanes){ (__m256)(narrow(low.low) | narrow(high.low) << 16),
-                             (__m256)(narrow(low.high) | narrow(high.high) << 16) });
+    return (lanes){ (__m256)(narrow(low.low) | narrow(high.low) << 16),
+                    (__m256)(narrow(low.high) | narrow(high.high) << 16) };
+}
+
+ROWS_INLINE void turn_lanes(lanes x[LANES])
+{
+    float rows[LANES][LANES], columns[LANES][LANES];
+    for (int i = 0; i < LANES; i++)
+        store_lanes(rows[i], x[i]);
+    for (int i = 0; i < LANES; i++)
+        for (int j = 0; j < LANES; j++)
+            columns[j][i] = rows[i][j];
+    for (int i = 0; i < LANES; i++)
+        x[i] = load_lanes(columns[i]);
 }
 
 #include "engine/code/kernels/attention_rows.h"
 
 /* ---- packing ---- */
 
-static void pack_turned(const cse_attention_matrix *m, float *to)
+static void pack_turned(const cse_attention_matrix *m, int64_t depth, float *to)
 {
-    cse_attention_plain.pack_turned(m, to);
+    cse_attention_plain.pack_turned(m, depth, to);
 }
 
 static void interleave(const uint16_t *low, const uint16_t *high, int64_t count, uint32_t *to)
@@ -226,6 +238,46 @@ ROWS_INLINE void multiply_rows(const cse_attention_product *p, int rows, int64_t
     CSE_UNROLL for (int r = 0; r < rows; r++) store_lanes(to + r * p->to_stride, sums[r]);
 }
 
+/* The same in the order `pairs`. */
+ROWS_INLINE void multiply_pairs_rows(const cse_attention_product *p, int rows, int64_t row,
+                                     int64_t column)
+{
+    float *to = p->to + row * p->to_stride + column;
+    const float *from = p->from + row * p->row_stride, *panel = p->panel + column;
+    for (int64_t chunk = 0; chunk < p->depth; chunk += CSE_ATTENTION_CHUNK) {
+        lanes even[MOST_PAIRED], odd[MOST_PAIRED];
+        CSE_UNROLL for (int r = 0; r < rows; r++) even[r] = odd[r] = set_lanes(0);
+        for (int step = 0; step < CSE_ATTENTION_CHUNK; step++) {
+            const lanes columns = load_lanes(panel);
+            CSE_UNROLL for (int r = 0; r < rows; r++)
+            {
+                const lanes factor = set_lanes(from[r * p->row_stride]);
+                even[r] = fma_lanes(low_lanes(factor), low_lanes(columns), even[r]);
+                odd[r] = fma_lanes(high_lanes(factor), high_lanes(columns), odd[r]);
+            }
+            from += p->depth_stride;
+            panel += p->width;
+        }
+        CSE_UNROLL for (int r = 0; r < rows; r++)
+        {
+            float *at = to + r * p->to_stride;
+            const lanes before = p->first && chunk == 0 ? set_lanes(0) : load_lanes(at);
+            store_lanes(at, add_lanes(before, add_lanes(even[r], odd[r])));
+        }
+    }
+}
+
+CSE_LANE_TARGET static void multiply_by_pairs(const cse_attention_product *p)
+{
+    int64_t row = 0;
+    for (; row + MOST_PAIRED <= p->rows; row += MOST_PAIRED)
+        for (int64_t column = 0; column < p->width; column += LANES)
+            multiply_pairs_rows(p, MOST_PAIRED, row, column);
+    for (; row < p->rows; row++)
+        for (int64_t column = 0; column < p->width; column += LANES)
+            multiply_pairs_rows(p, 1, row, column);
+}
+
 ROWS_INLINE void multiply_as(const cse_attention_product *p, bool paired)
 {
     for (int64_t row = 0; row < p->rows; row += MOST_ROWS)
@@ -250,18 +302,28 @@ CSE_LANE_TARGET static void multiply(const cse_attention_product *p)
     multiply_as(p, false);
 }
 
-CSE_LANE_TARGET static void multiply_pairs(const cse_attention_product *p)
+CSE_LANE_TARGET static void multiply_by_dot(const cse_attention_product *p)
 {
     multiply_as(p, true);
 }
 
 /* Subnormal numbers count as 0. */
-static void multiply_flushed(const cse_attention_product *p)
+static void flushed(void (*product)(const cse_attention_product *), const cse_attention_product *p)
 {
     const unsigned mode = _mm_getcsr();
     _mm_setcsr(mode | FLUSH_BITS);
-    multiply_pairs(p);
+    product(p);
     _mm_setcsr(mode);
+}
+
+static void multiply_dot(const cse_attention_product *p)
+{
+    flushed(multiply_by_dot, p);
+}
+
+static void multiply_pairs(const cse_attention_product *p)
+{
+    flushed(multiply_by_pairs, p);
 }
 
 #define WAY(product)                                                                 \
@@ -286,4 +348,5 @@ static bool runs_here(void)
 #endif
 
 const cse_attention_way cse_attention_avx2 = WAY(multiply);
-const cse_attention_way cse_attention_avx2_paired = WAY(multiply_flushed);
+const cse_attention_way cse_attention_avx2_dot = WAY(multiply_dot);
+const cse_attention_way cse_attention_avx2_pairs = WAY(multiply_pairs);

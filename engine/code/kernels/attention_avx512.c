@@ -48,7 +48,7 @@ CSE_LANES lanes low_lanes(lanes pairs)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(pairs), 16));
 }
 
-enum { MOST_VECTORS = CSE_ATTENTION_KEPT_COLUMNS / LANES };
+enum { MOST_VECTORS = CSE_ATTENTION_KEPT_COLUMNS / LANES, PAIRED_ROWS = 4, PAIRED_VECTORS = 2 };
 
 /* One row times the panel. */
 CSE_LANES void multiply_row(const cse_attention_product *p, int64_t row, int vectors)
@@ -70,7 +70,63 @@ CSE_LANES void multiply_row(const cse_attention_product *p, int64_t row, int vec
         store_lanes(to + v * LANES, sums[v]);
 }
 
-CSE_AVX512 static void multiply_paired(const cse_attention_product *p)
+/* `rows` rows from `row` on times `vectors` vectors of the panel from `column` on, in the order
+ * `pairs`. */
+CSE_LANES void multiply_pairs_rows(const cse_attention_product *p, int rows, int vectors,
+                                   int64_t row, int64_t column)
+{
+    const float *from = p->from + row * p->row_stride, *panel = p->panel + column;
+    float *to = p->to + row * p->to_stride + column;
+    for (int64_t chunk = 0; chunk < p->depth; chunk += CSE_ATTENTION_CHUNK) {
+        lanes even[PAIRED_ROWS][PAIRED_VECTORS], odd[PAIRED_ROWS][PAIRED_VECTORS];
+        CSE_UNROLL for (int r = 0; r < rows; r++) CSE_UNROLL for (int v = 0; v < vectors; v++)
+            even[r][v] = odd[r][v] = set_lanes(0);
+        for (int step = 0; step < CSE_ATTENTION_CHUNK; step++) {
+            CSE_UNROLL for (int v = 0; v < vectors; v++)
+            {
+                const lanes columns = load_lanes(panel + v * LANES);
+                const lanes low = low_lanes(columns), high = high_lanes(columns);
+                CSE_UNROLL for (int r = 0; r < rows; r++)
+                {
+                    const lanes pair = set_lanes(from[r * p->row_stride]);
+                    even[r][v] = fma_lanes(low_lanes(pair), low, even[r][v]);
+                    odd[r][v] = fma_lanes(high_lanes(pair), high, odd[r][v]);
+                }
+            }
+            from += p->depth_stride;
+            panel += p->width;
+        }
+        CSE_UNROLL for (int r = 0; r < rows; r++) CSE_UNROLL for (int v = 0; v < vectors; v++)
+        {
+            float *at = to + r * p->to_stride + v * LANES;
+            const lanes before = p->first && chunk == 0 ? set_lanes(0) : load_lanes(at);
+            store_lanes(at, add_lanes(before, add_lanes(even[r][v], odd[r][v])));
+        }
+    }
+}
+
+CSE_AVX512 static void multiply_pairs(const cse_attention_product *p)
+{
+    const unsigned mode = _mm_getcsr();
+    const int64_t paired = p->width / (PAIRED_VECTORS * LANES) * PAIRED_VECTORS * LANES;
+    _mm_setcsr(mode | CSE_FLUSH_BITS);
+    for (int64_t row = 0; row < p->rows;) {
+        const bool several = row + PAIRED_ROWS <= p->rows;
+        for (int64_t column = 0; column < paired; column += PAIRED_VECTORS * LANES)
+            if (several)
+                multiply_pairs_rows(p, PAIRED_ROWS, PAIRED_VECTORS, row, column);
+            else
+                multiply_pairs_rows(p, 1, PAIRED_VECTORS, row, column);
+        if (paired < p->width && several)
+            multiply_pairs_rows(p, PAIRED_ROWS, 1, row, paired);
+        else if (paired < p->width)
+            multiply_pairs_rows(p, 1, 1, row, paired);
+        row += several ? PAIRED_ROWS : 1;
+    }
+    _mm_setcsr(mode);
+}
+
+CSE_AVX512 static void multiply_dot(const cse_attention_product *p)
 {
     const unsigned mode = _mm_getcsr();
     _mm_setcsr(mode | CSE_FLUSH_BITS);
@@ -99,7 +155,8 @@ CSE_AVX512 static void multiply_paired(const cse_attention_product *p)
     }
 
 const cse_attention_way cse_attention_avx512 = WAY("avx512", multiply);
-const cse_attention_way cse_attention_avx512_paired = WAY("avx512", multiply_paired);
+const cse_attention_way cse_attention_avx512_dot = WAY("avx512", multiply_dot);
+const cse_attention_way cse_attention_avx512_pairs = WAY("avx512", multiply_pairs);
 
 #else
 
@@ -109,6 +166,7 @@ static bool runs_here(void)
 }
 
 const cse_attention_way cse_attention_avx512 = { .name = "avx512", .runs_here = runs_here };
-const cse_attention_way cse_attention_avx512_paired = { .name = "avx512", .runs_here = runs_here };
+const cse_attention_way cse_attention_avx512_dot = { .name = "avx512", .runs_here = runs_here };
+const cse_attention_way cse_attention_avx512_pairs = { .name = "avx512", .runs_here = runs_here };
 
 #endif

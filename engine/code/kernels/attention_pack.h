@@ -6,17 +6,21 @@ ROWS_INLINE void pack_lanes(uint16_t *at, lanes x)
     _mm256_store_si256((__m256i *)(void *)at, narrow_lanes(x));
 }
 
-ROWS_INLINE void pack_pairs(float *at, lanes low, lanes high)
+ROWS_INLINE lanes pair_lanes(lanes low, lanes high)
 {
     const __m512i first = _mm512_cvtepu16_epi32(narrow_lanes(low));
     const __m512i second = _mm512_cvtepu16_epi32(narrow_lanes(high));
-    store_lanes(at, _mm512_castsi512_ps(_mm512_or_epi32(first, _mm512_slli_epi32(second, 16))));
+    return _mm512_castsi512_ps(_mm512_or_epi32(first, _mm512_slli_epi32(second, 16)));
 }
 
-ROWS_FUNCTION void pack_turned(const cse_attention_matrix *m, float *to)
+ROWS_INLINE void turn_lanes(lanes x[LANES])
+{
+    cse_lanes_transpose(x);
+}
+
+ROWS_FUNCTION void pack_turned(const cse_attention_matrix *m, int64_t depth, float *to)
 {
     const int64_t per_word = m->dtype == CSE_FLOAT32 ? 1 : 2, width = CSE_ATTENTION_TURNED_COLUMNS;
-    const int64_t depth = (m->columns + per_word - 1) / per_word;
     const int64_t rows = (m->rows + width - 1) / width * width;
     const char *values = m->values;
     const int64_t bytes = 4 / per_word;

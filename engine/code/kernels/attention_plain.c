@@ -157,37 +157,47 @@ ROWS_INLINE void pack_lanes(uint16_t *at, lanes x)
         at[i] = (uint16_t)narrow(x.x[i]);
 }
 
-ROWS_INLINE void pack_pairs(float *at, lanes low, lanes high)
+ROWS_INLINE lanes pair_lanes(lanes low, lanes high)
 {
     for (int i = 0; i < LANES; i++)
-        at[i] = cse_float_from_bits(narrow(low.x[i]) | narrow(high.x[i]) << 16);
+        low.x[i] = cse_float_from_bits(narrow(low.x[i]) | narrow(high.x[i]) << 16);
+    return low;
+}
+
+ROWS_INLINE void turn_lanes(lanes x[LANES])
+{
+    for (int i = 0; i < LANES; i++)
+        for (int j = 0; j < i; j++) {
+            const float other = x[i].x[j];
+            x[i].x[j] = x[j].x[i];
+            x[j].x[i] = other;
+        }
 }
 
 #include "engine/code/kernels/attention_rows.h"
 
 /* ---- packing ---- */
 
-static void pack_turned(const cse_attention_matrix *m, float *to)
+/* Word `word` of a row. */
+static float word_of(const cse_attention_matrix *m, int64_t row, int64_t word)
+{
+    const uint16_t *halves = m->values;
+    if (m->dtype == CSE_FLOAT32)
+        return ((const float *)m->values)[row * m->stride + word];
+    halves += row * m->stride + 2 * word;
+    return cse_float_from_bits(halves[0] |
+                               (2 * word + 1 < m->columns ? (uint32_t)halves[1] << 16 : 0));
+}
+
+static void pack_turned(const cse_attention_matrix *m, int64_t depth, float *to)
 {
     const int64_t width = CSE_ATTENTION_TURNED_COLUMNS;
-    const bool paired = m->dtype != CSE_FLOAT32;
-    const int64_t depth = paired ? (m->columns + 1) / 2 : m->columns;
+    const int64_t words = m->dtype == CSE_FLOAT32 ? m->columns : (m->columns + 1) / 2;
     const int64_t rows = (m->rows + width - 1) / width * width;
     for (int64_t row = 0; row < rows; row++)
-        for (int64_t word = 0; word < depth; word++) {
-            const int64_t at = row * m->stride + word * (paired ? 2 : 1);
-            float *place = to + (row / width * depth + word) * width + row % width;
-            if (row >= m->rows)
-                *place = 0;
-            else if (!paired)
-                *place = ((const float *)m->values)[at];
-            else
-                *place =
-                    cse_float_from_bits(((const uint16_t *)m->values)[at] |
-                                        (2 * word + 1 < m->columns
-                                             ? (uint32_t)((const uint16_t *)m->values)[at + 1] << 16
-                                             : 0));
-        }
+        for (int64_t word = 0; word < depth; word++)
+            to[(row / width * depth + word) * width + row % width] =
+                row < m->rows && word < words ? word_of(m, row, word) : 0;
 }
 
 static void interleave(const uint16_t *low, const uint16_t *high, int64_t count, uint32_t *to)
@@ -238,24 +248,59 @@ CLONES static void multiply(const cse_attention_product *p)
             multiply_lanes(p, row, column, false);
 }
 
-CLONES static void multiply_pairs(const cse_attention_product *p)
+CLONES static void multiply_by_dot(const cse_attention_product *p)
 {
     for (int64_t row = 0; row < p->rows; row++)
         for (int64_t column = 0; column < p->width; column += LANES)
             multiply_lanes(p, row, column, true);
 }
 
+/* 16 columns of a row in the order `pairs`. */
+ROWS_INLINE void multiply_pairs_lanes(const cse_attention_product *p, int64_t row, int64_t column)
+{
+    float *to = p->to + row * p->to_stride + column;
+    lanes sums = p->first ? set_lanes(0) : load_lanes(to);
+    for (int64_t chunk = 0; chunk < p->depth; chunk += CSE_ATTENTION_CHUNK) {
+        lanes even = set_lanes(0), odd = set_lanes(0);
+        for (int64_t step = chunk; step < chunk + CSE_ATTENTION_CHUNK; step++) {
+            const lanes factor = set_lanes(p->from[row * p->row_stride + step * p->depth_stride]);
+            const lanes columns = load_lanes(p->panel + step * p->width + column);
+            even = fma_lanes(low_lanes(factor), low_lanes(columns), even);
+            odd = fma_lanes(high_lanes(factor), high_lanes(columns), odd);
+        }
+        sums = add_lanes(sums, add_lanes(even, odd));
+    }
+    store_lanes(to, sums);
+}
+
+CLONES static void multiply_by_pairs(const cse_attention_product *p)
+{
+    for (int64_t row = 0; row < p->rows; row++)
+        for (int64_t column = 0; column < p->width; column += LANES)
+            multiply_pairs_lanes(p, row, column);
+}
+
 /* Subnormal numbers count as 0. */
-static void multiply_flushed(const cse_attention_product *p)
+static void flushed(void (*product)(const cse_attention_product *), const cse_attention_product *p)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     const unsigned mode = _mm_getcsr();
     _mm_setcsr(mode | FLUSH_BITS);
-    multiply_pairs(p);
+    product(p);
     _mm_setcsr(mode);
 #else
-    multiply_pairs(p);
+    product(p);
 #endif
+}
+
+static void multiply_dot(const cse_attention_product *p)
+{
+    flushed(multiply_by_dot, p);
+}
+
+static void multiply_pairs(const cse_attention_product *p)
+{
+    flushed(multiply_by_pairs, p);
 }
 
 static bool runs_here(void)
@@ -271,4 +316,5 @@ static bool runs_here(void)
     }
 
 const cse_attention_way cse_attention_plain = WAY(multiply);
-const cse_attention_way cse_attention_plain_paired = WAY(multiply_flushed);
+const cse_attention_way cse_attention_plain_dot = WAY(multiply_dot);
+const cse_attention_way cse_attention_plain_pairs = WAY(multiply_pairs);

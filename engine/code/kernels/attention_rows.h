@@ -12,7 +12,8 @@
  *   span_lanes(x, spans, at, query, other)   `other` where key at + lane does not span the query
  *   read_lanes(dtype, at, index, count), write_lanes(dtype, at, index, count, x)
  *   pack_lanes(at, x)            to bfloat16
- *   pack_pairs(at, low, high)    to words of two bfloat16 */
+ *   pair_lanes(low, high)        as words of two bfloat16
+ *   turn_lanes(x)                transposes 16 vectors */
 
 /* 2^x; see attention.h. The error of the polynomial is below 2e-9. */
 ROWS_INLINE lanes exp2_lanes(lanes x)
@@ -56,7 +57,7 @@ ROWS_INLINE void softmax_row(const cse_attention_softmax *s, int64_t r, bool pai
         largest = 0;
     const lanes maximum = set_lanes(largest), factor = set_lanes(s->factor);
     lanes sum = set_lanes(0);
-    for (int64_t j = 0; j < s->most; j += LANES) {
+    for (int64_t j = 0; j < s->filled; j += LANES) {
         lanes weight = exp2_lanes(mul_lanes(sub_lanes(load_lanes(row + j), maximum), factor));
         if (j + LANES > seen)
             weight = keep_lanes(weight, 0, seen - j);
@@ -117,8 +118,30 @@ ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row
     return change;
 }
 
+/* 16 queries of a block of keys, with the pairs of the gradient as rows of the queries. */
+ROWS_INLINE void differentiate_by_query(const cse_attention_scores *s, int64_t column)
+{
+    lanes pairs[LANES];
+    for (int i = 0; i < LANES; i++) {
+        lanes low = set_lanes(0), high = set_lanes(0);
+        if (2 * i < s->rows)
+            low = differentiate_lanes(s, 2 * i, column, true);
+        if (2 * i + 1 < s->rows)
+            high = differentiate_lanes(s, 2 * i + 1, column, true);
+        pairs[i] = pair_lanes(low, high);
+    }
+    turn_lanes(pairs);
+    for (int i = 0; i < LANES; i++)
+        store_lanes(s->turned + (column + i) * LANES, pairs[i]);
+}
+
 ROWS_FUNCTION void differentiate(const cse_attention_scores *s)
 {
+    if (s->by_query) {
+        for (int64_t column = 0; column < s->columns; column += LANES)
+            differentiate_by_query(s, column);
+        return;
+    }
     if (!s->paired) {
         for (int64_t r = 0; r < s->rows; r++)
             for (int64_t column = 0; column < s->columns; column += LANES)
@@ -131,7 +154,7 @@ ROWS_FUNCTION void differentiate(const cse_attention_scores *s)
             lanes high = set_lanes(0);
             if (r + 1 < s->rows)
                 high = differentiate_lanes(s, r + 1, column, true);
-            pack_pairs(s->turned + r / 2 * s->stride + column, low, high);
+            store_lanes(s->turned + r / 2 * s->stride + column, pair_lanes(low, high));
         }
 }
 
@@ -152,8 +175,12 @@ ROWS_FUNCTION void store(const cse_attention_store *s)
 {
     for (int64_t i = 0; i < s->rows; i++) {
         const lanes factor = set_lanes(s->factors != NULL ? s->factors[i] : s->factor);
-        for (int64_t c = 0; c < s->columns; c += LANES)
+        for (int64_t c = 0; c < s->columns; c += LANES) {
+            lanes sum = load_lanes(s->from + i * s->from_stride + c);
+            if (s->positive)
+                sum = add_lanes(sum, set_lanes(0));
             write_lanes(s->dtype, s->to, i * s->to_stride + c, s->columns - c,
-                        mul_lanes(load_lanes(s->from + i * s->from_stride + c), factor));
+                        mul_lanes(sum, factor));
+        }
     }
 }

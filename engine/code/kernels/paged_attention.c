@@ -12,6 +12,7 @@
 #include "engine/code/kernels/attention.h"
 #include "engine/code/kernels/convert.h"
 #include "engine/code/kernels/plan.h"
+#include "engine/code/kernels/product_order.h"
 #include "engine/code/kernels/scratch.h"
 #include "engine/graph/trace/attention_pages.h"
 
@@ -25,6 +26,7 @@ typedef struct paged_kernel {
     int operands[CSE_PAGED_INPUTS];
     int64_t batch, heads, kept, head, value, pages;
     cse_dtype dtype;
+    cse_product_order order;
     bool paired;
     float scale;
     cse_scratch *scratch;
@@ -49,14 +51,22 @@ static int64_t up(int64_t size, int64_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
+/* `size` elements along the depth of a product, filled up with zeros as the order wants it. */
+static int64_t filled_up(const paged_kernel *kernel, int64_t size)
+{
+    return up(size, kernel->order == CSE_PRODUCT_ORDER_PAIRS ? CSE_ATTENTION_STEPS
+                    : kernel->paired                         ? 2
+                                                             : 1);
+}
+
 static int64_t words_of(const paged_kernel *kernel, int64_t size)
 {
-    return kernel->paired ? (size + 1) / 2 : size;
+    return filled_up(kernel, size) / (kernel->paired ? 2 : 1);
 }
 
 static int64_t largest_page(const paged_kernel *kernel)
 {
-    const int64_t keys = cse_page_key_words(kernel->head + 1),
+    const int64_t keys = cse_page_key_words(filled_up(kernel, kernel->head)),
                   values = cse_page_value_words(kernel->value);
     return keys > values ? keys : values;
 }
@@ -75,7 +85,7 @@ static int64_t lay_out(const paged_kernel *kernel, float *start, places *p)
     const int64_t widest = kernel->head > kernel->value ? kernel->head : kernel->value;
     int64_t floats = 0;
     p->score_stride = up(kernel->pages * TOKENS, 2 * LANES) + LANES;
-    p->queries = take(start, &floats, rows * (kernel->head + 1));
+    p->queries = take(start, &floats, rows * words_of(kernel, kernel->head));
     p->row = take(start, &floats, rows * widest);
     p->keys = take(start, &floats, cse_page_key_words(kernel->head));
     p->values = take(start, &floats, cse_page_value_words(kernel->value));
@@ -108,12 +118,12 @@ static void read_queries(const paged_kernel *kernel, const void *q, int64_t firs
     read_floats(kernel, q, first * head, rows * head, to);
     for (int64_t r = 0; r < rows && kernel->paired; r++) {
         uint16_t *pairs = (uint16_t *)(void *)(p->queries + r * words_of(kernel, head));
-        pairs[2 * words_of(kernel, head) - 1] = 0;
         cse_narrow(kernel->dtype, p->row + r * head, pairs, head);
+        memset(pairs + head, 0, (size_t)(filled_up(kernel, head) - head) * sizeof *pairs);
     }
 }
 
-/* Pairs of rows [count][width] of float32: [count / 2][width]. */
+/* Pairs of rows [count][width] of float32, filled up: [words of count][width]. */
 static const float *paired(const paged_kernel *kernel, const places *p, const float *from,
                            const int64_t sizes[2], float *to)
 {
@@ -124,6 +134,8 @@ static const float *paired(const paged_kernel *kernel, const places *p, const fl
     for (int64_t r = 0; r < count; r += 2)
         kernel->way->interleave(p->halves + r * width, p->halves + (r + 1) * width, width,
                                 (uint32_t *)(void *)(to + r / 2 * width));
+    const int64_t words = (count + 1) / 2, filled = words_of(kernel, count);
+    memset(to + words * width, 0, (size_t)((filled - words) * width) * sizeof *to);
     return to;
 }
 
@@ -186,15 +198,17 @@ static void score(const paged_run *r, const sequence *s, const places *p)
                                                         .to_stride = p->score_stride,
                                                         .first = true });
     }
-    kernel->way->softmax(&(cse_attention_softmax){ .scores = p->scores,
-                                                   .stride = p->score_stride,
-                                                   .rows = s->rows,
-                                                   .seen = s->past + 1,
-                                                   .most = s->past + 1,
-                                                   .factor = kernel->scale * (float)M_LOG2E,
-                                                   .paired = kernel->paired,
-                                                   .maxima = p->statistics,
-                                                   .reciprocals = p->statistics + s->rows });
+    kernel->way->softmax(
+        &(cse_attention_softmax){ .scores = p->scores,
+                                  .stride = p->score_stride,
+                                  .rows = s->rows,
+                                  .seen = s->past + 1,
+                                  .most = s->past + 1,
+                                  .filled = up(filled_up(kernel, s->past + 1), LANES),
+                                  .factor = kernel->scale * (float)M_LOG2E,
+                                  .paired = kernel->paired,
+                                  .maxima = p->statistics,
+                                  .reciprocals = p->statistics + s->rows });
 }
 
 static void average(const paged_run *r, const sequence *s, const places *p)
@@ -236,6 +250,7 @@ static void store(const paged_run *r, const sequence *s, const places *p)
     kernel->way->store(&(cse_attention_store){ .from = p->output,
                                                .factors = p->statistics + s->rows,
                                                .from_stride = cse_page_columns(kernel->value),
+                                               .positive = kernel->order == CSE_PRODUCT_ORDER_PAIRS,
                                                .rows = s->rows,
                                                .columns = kernel->value,
                                                .dtype = stored ? kernel->dtype : CSE_FLOAT32,
@@ -306,8 +321,11 @@ cse_status cse_kernel_new_paged_attention(const cse_kernel_plan *plan, cse_kerne
                               .dtype = dtype,
                               .paired = dtype == CSE_BFLOAT16,
                               .scale = (float)node->attributes.numbers[0] };
-    kernel->way = cse_attention_choose_way(kernel->paired);
+    kernel->order = cse_attention_order(plan->graph, dtype);
+    kernel->way = cse_attention_choose_way(kernel->order, false);
     kernel->base.implementation = kernel->way->name;
+    if (kernel->order == CSE_PRODUCT_ORDER_PAIRS)
+        kernel->base.order = cse_product_order_name(kernel->order);
     for (int i = 0; i < CSE_PAGED_INPUTS; i++)
         kernel->operands[i] = plan->operands[i];
     places p;

@@ -1,0 +1,113 @@
+/* The parts of the attention kernels for pairs of bfloat16 with the processor's matrix units (AMX)
+ * and AVX-512's rounding to bfloat16 (VCVTNEPS2BF16); see attention.h.
+ *
+ * Rows and panels already lie as the units read them: 16 rows of 16 words each are a tile, of words
+ * along the depth or of columns. */
+#include "engine/code/kernels/attention.h"
+#include "engine/code/kernels/lanes.h"
+#include "engine/code/kernels/matrix_units.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
+#include "engine/code/kernels/attention_lanes.h"
+#include "engine/code/kernels/tile_instructions.h"
+
+#define CSE_AVX512_BF16                                                                        \
+    __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,prefer-vector-width=" \
+                          "512")))
+#define ROWS_FUNCTION CSE_AVX512_BF16 static
+#define ROWS_INLINE static inline __attribute__((always_inline)) CSE_AVX512_BF16
+
+ROWS_INLINE __m256i narrow_lanes(lanes x)
+{
+    return (__m256i)_mm512_cvtneps_pbh(x);
+}
+
+#include "engine/code/kernels/attention_pack.h"
+
+#include "engine/code/kernels/attention_rows.h"
+
+/* ---- products ---- */
+
+enum { TILE = 16, BLOCK = 2 * TILE, WORD = sizeof(float) };
+
+/* A block of 32 x 32 sums, or of half as many rows or columns, stays in tile registers over the
+ * whole depth. */
+#define DEFINE_BLOCK(name, LOWER, RIGHT)                                                    \
+    CSE_TILES static void name(const cse_attention_product *p, int64_t row, int64_t column) \
+    {                                                                                       \
+        const int64_t row_bytes = p->row_stride * WORD, panel_bytes = p->width * WORD,      \
+                      sum_bytes = p->to_stride * WORD;                                      \
+        const float *from = p->from + row * p->row_stride, *panel = p->panel + column;      \
+        float *to = p->to + row * p->to_stride + column;                                    \
+        if (p->first) {                                                                     \
+            CSE_TILE_ZERO(0);                                                               \
+            CSE_TILE_ZERO(1);                                                               \
+            CSE_TILE_ZERO(2);                                                               \
+            CSE_TILE_ZERO(3);                                                               \
+        } else {                                                                            \
+            CSE_TILE_LOAD(0, to, sum_bytes);                                                \
+            RIGHT(CSE_TILE_LOAD(1, to + TILE, sum_bytes);)                                  \
+            LOWER(CSE_TILE_LOAD(2, to + TILE * p->to_stride, sum_bytes);)                   \
+            LOWER(RIGHT(CSE_TILE_LOAD(3, to + TILE * p->to_stride + TILE, sum_bytes);))     \
+        }                                                                                   \
+        for (int64_t word = 0; word < p->depth; word += CSE_ATTENTION_CHUNK) {              \
+            CSE_TILE_LOAD(4, from + word, row_bytes);                                       \
+            CSE_TILE_LOAD(6, panel + word * p->width, panel_bytes);                         \
+            CSE_TILE_MULTIPLY(0, 4, 6);                                                     \
+            RIGHT(CSE_TILE_LOAD(7, panel + word * p->width + TILE, panel_bytes);)           \
+            RIGHT(CSE_TILE_MULTIPLY(1, 4, 7);)                                              \
+            LOWER(CSE_TILE_LOAD(5, from + word + TILE * p->row_stride, row_bytes);)         \
+            LOWER(CSE_TILE_MULTIPLY(2, 5, 6);)                                              \
+            LOWER(RIGHT(CSE_TILE_MULTIPLY(3, 5, 7);))                                       \
+        }                                                                                   \
+        CSE_TILE_STORE(0, to, sum_bytes);                                                   \
+        RIGHT(CSE_TILE_STORE(1, to + TILE, sum_bytes);)                                     \
+        LOWER(CSE_TILE_STORE(2, to + TILE * p->to_stride, sum_bytes);)                      \
+        LOWER(RIGHT(CSE_TILE_STORE(3, to + TILE * p->to_stride + TILE, sum_bytes);))        \
+    }
+
+#define WITH(...) __VA_ARGS__
+#define WITHOUT(...)
+
+DEFINE_BLOCK(multiply_whole, WITH, WITH)
+DEFINE_BLOCK(multiply_upper, WITHOUT, WITH)
+DEFINE_BLOCK(multiply_left, WITH, WITHOUT)
+DEFINE_BLOCK(multiply_tile, WITHOUT, WITHOUT)
+
+/* Rows beyond the last one, up to a whole tile, give sums that nobody reads. */
+static void multiply(const cse_attention_product *p)
+{
+    for (int64_t row = 0; row < p->rows; row += BLOCK)
+        for (int64_t column = 0; column < p->width; column += BLOCK) {
+            const bool lower = row + TILE < p->rows, right = column + TILE < p->width;
+            if (lower && right)
+                multiply_whole(p, row, column);
+            else if (right)
+                multiply_upper(p, row, column);
+            else if (lower)
+                multiply_left(p, row, column);
+            else
+                multiply_tile(p, row, column);
+        }
+}
+
+const cse_attention_way cse_attention_amx = {
+    .name = "amx",
+    .runs_here = cse_matrix_units_run_here,
+    .begin = cse_tiles_configure,
+    .end = cse_tiles_release,
+    .pack_turned = pack_turned,
+    .interleave = interleave,
+    .multiply = multiply,
+    .softmax = softmax,
+    .differentiate = differentiate,
+    .dot_rows = dot_rows,
+    .store = store,
+};
+
+#else
+
+const cse_attention_way cse_attention_amx = { .name = "amx",
+                                              .runs_here = cse_matrix_units_run_here };
+
+#endif

@@ -1,0 +1,218 @@
+/* The products of attention in the order `pairs`: the matrix units' own, the same code with their
+ * instructions in C, and those of every other way have the same bits, over all exponents and with
+ * everything that underflows, overflows, is subnormal or not finite; and it is the order that is
+ * laid down. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
+#include "tests/engine/code/kernels/emulated_tiles.h"
+
+#define cse_attention_amx emulated_amx
+#include "engine/code/kernels/attention_amx.c"
+#undef cse_attention_amx
+
+#include "engine/base/arena.h"
+#include "engine/base/random.h"
+#include "engine/base/types/dtype.h"
+#include "tests/support/expect.h"
+
+extern const cse_attention_way cse_attention_amx;
+
+enum { CASES = 120, FLOAT_BYTES = sizeof(float) };
+
+static uint32_t next(uint64_t seed, uint32_t *at)
+{
+    uint32_t counter[4] = { (*at)++, 0, 3, 0 }, words[4];
+    cse_philox(seed, counter, words);
+    return words[0];
+}
+
+/* Two bfloat16 whose exponents lie around `middle`, `spread` on either side; few are special. */
+static uint32_t random_pair(uint64_t seed, uint32_t *at, int middle, int spread)
+{
+    uint32_t pair = 0;
+    for (int half = 0; half < 2; half++) {
+        const uint32_t bits = next(seed, at), kind = next(seed, at) % 400;
+        int exponent = 127 + middle + (int)(bits >> 8) % (spread + 1) - spread / 2;
+        exponent = exponent < 0 ? 0 : exponent > 255 ? 255 : exponent;
+        exponent = kind == 0 ? 0 : exponent;
+        const uint32_t value = (bits & 0x807f) | (uint32_t)exponent << 7;
+        pair |= (kind == 1 ? bits & 0x8000 : value) << 16 * half;
+    }
+    return pair;
+}
+
+typedef struct operands {
+    cse_attention_product product;
+    float *from, *panel, *sums;
+    size_t sum_count;
+} operands;
+
+static void fill(float *to, int64_t count, uint64_t seed, uint32_t *at, int middle)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = cse_float_from_bits(random_pair(seed, at, middle, 8));
+}
+
+static operands random_product(uint64_t seed)
+{
+    uint32_t at = 0;
+    /* From where products vanish to where they overflow. */
+    const int middle = (int)(seed % 9) * 16 - 64;
+    cse_attention_product p = { .depth_stride = 1, .first = next(seed, &at) % 2 == 0 };
+    p.rows = 1 + next(seed, &at) % 70;
+    p.width = 16 * (1 + next(seed, &at) % 4);
+    p.depth = CSE_ATTENTION_CHUNK * (1 + next(seed, &at) % 4);
+    p.row_stride = p.depth + 16 * (next(seed, &at) % 3);
+    p.to_stride = p.width + 16 * (next(seed, &at) % 3);
+    const int64_t rows = (p.rows + BLOCK - 1) / BLOCK * BLOCK;
+    operands o = { .product = p, .sum_count = (size_t)(rows * p.to_stride) };
+    o.from = cse_aligned_calloc((size_t)(rows * p.row_stride) * FLOAT_BYTES);
+    o.panel = cse_aligned_calloc((size_t)(p.depth * p.width) * FLOAT_BYTES);
+    o.sums = cse_aligned_calloc(o.sum_count * FLOAT_BYTES);
+    fill(o.from, rows * p.row_stride, seed, &at, middle);
+    fill(o.panel, p.depth * p.width, seed, &at, middle);
+    for (size_t i = 0; i < o.sum_count; i++)
+        o.sums[i] = cse_float_from_bits(random_pair(seed, &at, 2 * middle, 8));
+    return o;
+}
+
+static void release(operands *o)
+{
+    free(o->from);
+    free(o->panel);
+    free(o->sums);
+}
+
+/* The result of a way, on a copy of what the sums hold. */
+static float *multiply_by(const cse_attention_way *way, const operands *o)
+{
+    float *to = cse_aligned_calloc(o->sum_count * FLOAT_BYTES);
+    cse_attention_product p = o->product;
+    memcpy(to, o->sums, o->sum_count * FLOAT_BYTES);
+    p.from = o->from;
+    p.panel = o->panel;
+    p.to = to;
+    if (way->begin != NULL)
+        way->begin();
+    way->multiply(&p);
+    if (way->end != NULL)
+        way->end();
+    return to;
+}
+
+START_TEST(all_products_have_the_same_bits)
+{
+    static const cse_attention_way *const ways[] = { &emulated_amx, &cse_attention_amx,
+                                                     &cse_attention_avx512_pairs,
+                                                     &cse_attention_avx2_pairs };
+    operands o = random_product(100 + (uint64_t)_i);
+    const cse_attention_product *p = &o.product;
+    float *wanted = multiply_by(&cse_attention_plain_pairs, &o);
+    for (int w = 0; w < 4; w++) {
+        if (w > 0 && !ways[w]->runs_here())
+            continue;
+        float *got = multiply_by(ways[w], &o);
+        for (int64_t row = 0; row < p->rows; row++)
+            for (int64_t column = 0; column < p->width; column++) {
+                const float x = got[row * p->to_stride + column],
+                            y = wanted[row * p->to_stride + column];
+                cse_expect(memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y)),
+                           "case %d, %s%s: row %lld, column %lld is %a, not %a", _i,
+                           w == 0 ? "emulated " : "", ways[w]->name, (long long)row,
+                           (long long)column, (double)x, (double)y);
+            }
+        free(got);
+    }
+    free(wanted);
+    release(&o);
+}
+END_TEST
+
+/* Words of zeros behind the depth change no sum that does not underflow. */
+START_TEST(chunks_of_nothing_change_nothing)
+{
+    operands o = random_product(112); /* exponents around 0 */
+    o.product.first = true;
+    o.product.depth = CSE_ATTENTION_CHUNK;
+    float *wanted = multiply_by(&cse_attention_plain_pairs, &o);
+    const int64_t depth = 2 * CSE_ATTENTION_CHUNK, width = o.product.width;
+    float *panel = cse_aligned_calloc((size_t)(depth * width) * FLOAT_BYTES);
+    memcpy(panel, o.panel, (size_t)(CSE_ATTENTION_CHUNK * width) * FLOAT_BYTES);
+    free(o.panel);
+    o.panel = panel;
+    o.product.depth = depth;
+    o.product.row_stride = 0; /* every row is the first one, and longer than the first chunk */
+    float *rows = cse_aligned_calloc((size_t)depth * FLOAT_BYTES);
+    memcpy(rows, o.from, CSE_ATTENTION_CHUNK * FLOAT_BYTES);
+    free(o.from);
+    o.from = rows;
+    o.product.rows = 1;
+    float *got = multiply_by(&cse_attention_plain_pairs, &o);
+    ck_assert_mem_eq(got, wanted, (size_t)width * FLOAT_BYTES);
+    free(got);
+    free(wanted);
+    release(&o);
+}
+END_TEST
+
+/* The first pair is added in one chain, the second in another: a small product beside large ones
+ * that cancel each other is kept or lost by that alone. */
+START_TEST(is_the_order_that_is_laid_down)
+{
+    enum { WIDTH = 16 };
+    operands o = { .product = { .row_stride = CSE_ATTENTION_CHUNK,
+                                .depth_stride = 1,
+                                .rows = 1,
+                                .depth = CSE_ATTENTION_CHUNK,
+                                .width = WIDTH,
+                                .to_stride = WIDTH,
+                                .first = true },
+                   .sum_count = WIDTH };
+    o.from = cse_aligned_calloc(CSE_ATTENTION_CHUNK * FLOAT_BYTES);
+    o.panel = cse_aligned_calloc(CSE_ATTENTION_CHUNK * WIDTH * FLOAT_BYTES);
+    o.sums = cse_aligned_calloc(WIDTH * FLOAT_BYTES);
+    for (int word = 0; word < CSE_ATTENTION_CHUNK; word++)
+        for (int column = 0; column < WIDTH; column++)
+            o.panel[word * WIDTH + column] = cse_float_from_bits(0x3f803f80); /* 1 and 1 */
+    o.from[0] = cse_float_from_bits(0x3f804e80);                              /* 2^30, 1 */
+    o.from[1] = cse_float_from_bits(0x0000ce80);                              /* -2^30, 0 */
+    float *sums = multiply_by(&cse_attention_plain_pairs, &o);
+    ck_assert_float_eq(sums[0], 1);
+    free(sums);
+    o.from[0] = cse_float_from_bits(0x00004e80); /* 2^30, 0 */
+    o.from[1] = cse_float_from_bits(0x00003f80); /* 1, 0 */
+    o.from[2] = cse_float_from_bits(0x0000ce80); /* -2^30, 0 */
+    sums = multiply_by(&cse_attention_plain_pairs, &o);
+    ck_assert_float_eq(sums[0], 0);
+    free(sums);
+    release(&o);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("attention tiles");
+    TCase *cases = tcase_create("attention tiles");
+    tcase_set_timeout(cases, 120);
+    tcase_add_loop_test(cases, all_products_have_the_same_bits, 0, CASES);
+    tcase_add_test(cases, chunks_of_nothing_change_nothing);
+    tcase_add_test(cases, is_the_order_that_is_laid_down);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+#else
+int main(void)
+{
+    printf("matrix units are a matter of x86-64\n");
+    return 77;
+}
+#endif

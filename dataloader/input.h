@@ -18,27 +18,30 @@ typedef struct cse_batching {
     /* Samples are drawn with replacement by shuffle_seed, borrowed; NULL: each is taken once in an
      * epoch. */
     const struct cse_weighted *sampler;
-    /* Samples of that batch, where a loader reads those batches alone; 0: it reads whole ones.
-     * micro_batch_size divides it then. */
-    int64_t last_samples;
+    /* Samples that no batch has, borrowed; NULL: none is left out. */
+    const struct cse_left_out *without;
+    /* Where a loader reads the batches alone that have so many samples, fewer than batch_size; 0:
+     * it reads whole ones. micro_batch_size divides it then. */
+    int64_t smaller;
 } cse_batching;
 
 /* Samples of the batches that are read. */
 static inline int64_t cse_batching_samples(const cse_batching *batching)
 {
-    return batching->last_samples > 0 ? batching->last_samples : batching->batch_size;
+    return batching->smaller > 0 ? batching->smaller : batching->batch_size;
 }
 static inline int64_t cse_batching_microbatches(const cse_batching *batching)
 {
     return cse_batching_samples(batching) / batching->micro_batch_size;
 }
 
-/* What is done with the samples at the end of an epoch that do not fill a batch. A step is compiled
- * for one number of samples, so a loader reads one kind of batch at a time. */
-typedef struct cse_last_batch {
-    bool dropped; /* they are left out */
-    bool read;    /* they are a batch, and such batches alone are read; else whole ones are */
-} cse_last_batch;
+/* A step is compiled for one number of samples, so a loader reads one kind of batch at a time.
+ * Smaller ones than the others are those that samples were left out of (`without`), and the last
+ * one of an epoch, of the samples that do not fill a batch. */
+typedef struct cse_batch_kind {
+    bool dropped;    /* samples at the end of an epoch that do not fill a batch are left out */
+    int64_t samples; /* of the batches that are read, where they are smaller; 0: whole ones are */
+} cse_batch_kind;
 
 /* An input function bound to a batching: random access to microbatches. */
 typedef struct cse_dataloader cse_dataloader;
@@ -51,16 +54,17 @@ cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
 /* Encodes settings for another process. Decoding checks them as if a user had written them:
  * CSE_DATA for anything else than encoded settings. The caller releases them with
  * cse_settings_destroy. */
-void cse_dataloader_settings_encode(const cse_settings *settings, cse_last_batch last,
+void cse_dataloader_settings_encode(const cse_settings *settings, cse_batch_kind kind,
                                     cse_text *json);
 cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings,
-                                          cse_last_batch *last);
+                                          cse_batch_kind *kind);
 
 /* `settings`: checked ones, borrowed for the call. CSE_CONFIG with what is accepted for a
  * micro_batch_size that does not divide batch_size, a batch larger than the data with drop_last:
- * true, drop_last: false with samples skipped that end within a batch. `micro_batch_size` null
+ * true, drop_last: false with samples skipped that end within a batch, numbers of `without` that
+ * the data do not have. `micro_batch_size` null
  * means batch_size. `default_seed` is used where shuffle_seed is null. It reads whole batches, as
- * cse_dataloader_choose_last says for training, or, where the data do not fill one, the last one.
+ * cse_dataloader_choose_kind says for training, or, where the data do not fill one, the last one.
  */
 cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
                                cse_dataloader **loader);
@@ -96,15 +100,20 @@ int64_t cse_dataloader_last_samples(const cse_dataloader *loader);
  * a place within a batch. CSE_CONFIG where nothing would be left. */
 cse_status cse_dataloader_drops_last(const cse_dataloader *loader, const cse_settings *settings,
                                      bool training, bool *drops);
-/* From now on batches of that kind are read. Their microbatches have as many samples as divide a
- * last batch, at most micro_batch_size. */
-void cse_dataloader_choose_last(cse_dataloader *loader, cse_last_batch last);
-/* Batches have two sizes, whichever of them are read. */
+/* From now on batches of that kind are read. Microbatches of smaller ones have as many samples as
+ * divide them, at most micro_batch_size. */
+void cse_dataloader_choose_kind(cse_dataloader *loader, cse_batch_kind kind);
+/* Batches have several sizes, whichever of them are read. */
 bool cse_dataloader_is_uneven(const cse_dataloader *loader);
-/* The last batch of an epoch is not whole, and stands at step `step` (from 0 over all epochs). */
-bool cse_dataloader_is_last(const cse_dataloader *loader, int64_t step);
-/* The first step after `step` whose batch is of the other kind; INT64_MAX: there is none. */
-int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step);
+/* For measurements, whose steps are all of one size: `without` has no effect from now on. */
+void cse_dataloader_leave_none_out(cse_dataloader *loader);
+/* Samples of the batch of step `step` (from 0 over all epochs); 0: all were left out. */
+int64_t cse_dataloader_batch_samples(const cse_dataloader *loader, int64_t step);
+/* The kind of that batch, where samples that do not fill one are left out as now. */
+cse_batch_kind cse_dataloader_kind_of(const cse_dataloader *loader, int64_t step);
+/* A step after `step`, `last` at most, up to which all batches are of its kind: the first one of
+ * another kind, or an earlier one where that would take long to find. */
+int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step, int64_t last);
 
 /* Bytes of one microbatch: the streams one after another, each start aligned to 64 bytes. */
 int64_t cse_dataloader_microbatch_bytes(const cse_dataloader *loader);

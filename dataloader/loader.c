@@ -11,6 +11,7 @@
 #include "dataloader/identity/data_watch.h"
 #include "dataloader/mixing.h"
 #include "dataloader/position.h"
+#include "dataloader/positions/left_out.h"
 #include "dataloader/sampling.h"
 #include "dataloader/section.h"
 #include "engine/base/arena.h"
@@ -32,7 +33,9 @@ struct cse_dataloader {
     int64_t microbatch_bytes;
     bool is_unseen;        /* there is no source behind it */
     cse_weighted *sampler; /* NULL: each sample is taken once in an epoch */
-    cse_arena *arena;      /* of its names, where another host has the source; else NULL */
+    cse_left_out without;
+    int64_t step, step_samples; /* of the batch that was read last; -1: none was */
+    cse_arena *arena;           /* of its names, where another host has the source; else NULL */
 };
 
 static int64_t aligned(int64_t bytes)
@@ -77,11 +80,12 @@ static cse_dataloader *loader_of(const cse_dataloader_section *section)
     loader->batching = section->batching;
     loader->micro_batch_size = section->batching.micro_batch_size;
     loader->input.descriptor = section->descriptor;
+    loader->step = -1;
     loader->input.seed = section->batching.shuffle ? section->batching.shuffle_seed : 0;
     return loader;
 }
 
-/* ---- the last batch of an epoch ---- */
+/* ---- batches that are smaller than the others ---- */
 
 int64_t cse_dataloader_last_samples(const cse_dataloader *loader)
 {
@@ -107,10 +111,10 @@ cse_status cse_dataloader_drops_last(const cse_dataloader *loader, const cse_set
 }
 
 /* The layout of smaller microbatches cannot be too large. */
-void cse_dataloader_choose_last(cse_dataloader *loader, cse_last_batch last)
+void cse_dataloader_choose_kind(cse_dataloader *loader, cse_batch_kind kind)
 {
-    cse_position_choose_last(&loader->batching, loader->input.sample_count,
-                             loader->micro_batch_size, last);
+    cse_position_choose_kind(&loader->batching, loader->micro_batch_size, kind);
+    loader->step = -1;
     (void)lay_out(loader);
 }
 
@@ -118,30 +122,65 @@ void cse_dataloader_choose_last(cse_dataloader *loader, cse_last_batch last)
 static void choose_first(cse_dataloader *loader)
 {
     const bool fills_none = whole_batches(loader) == 0;
-    cse_dataloader_choose_last(
-        loader, (cse_last_batch){ .dropped = loader->batching.drop_last && !fills_none,
-                                  .read = fills_none });
+    const int64_t samples = loader->input.sample_count - loader->without.count;
+    cse_dataloader_choose_kind(
+        loader, (cse_batch_kind){ .dropped = loader->batching.drop_last && !fills_none,
+                                  .samples = fills_none ? samples : 0 });
+}
+
+static bool leaves_out(const cse_dataloader *loader)
+{
+    return loader->batching.without != NULL;
 }
 
 bool cse_dataloader_is_uneven(const cse_dataloader *loader)
 {
-    return !loader->batching.drop_last && cse_dataloader_last_samples(loader) > 0 &&
-           whole_batches(loader) > 0;
+    return leaves_out(loader) ||
+           (!loader->batching.drop_last && cse_dataloader_last_samples(loader) > 0 &&
+            whole_batches(loader) > 0);
 }
 
-bool cse_dataloader_is_last(const cse_dataloader *loader, int64_t step)
+void cse_dataloader_leave_none_out(cse_dataloader *loader)
 {
-    return cse_position_is_last(&loader->batching, loader->input.sample_count, step);
+    loader->batching.without = NULL;
 }
 
-int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step)
+int64_t cse_dataloader_batch_samples(const cse_dataloader *loader, int64_t step)
+{
+    return cse_position_batch_samples(&loader->batching, loader->input.sample_count, step);
+}
+
+cse_batch_kind cse_dataloader_kind_of(const cse_dataloader *loader, int64_t step)
+{
+    return cse_position_kind(&loader->batching, loader->input.sample_count, step);
+}
+
+/* Places that are looked at for the end of a kind: some seconds. */
+enum { MOST_PLACES = 1 << 26 };
+
+/* By looking at the samples of all steps up to it, which takes nothing beside computing them. */
+static int64_t first_other(const cse_dataloader *loader, int64_t step, int64_t last)
+{
+    const int64_t samples = cse_dataloader_batch_samples(loader, step);
+    const int64_t most = MOST_PLACES / loader->batching.batch_size + 1;
+    int64_t next = step + 1;
+    while (next < last && next - step < most &&
+           cse_dataloader_batch_samples(loader, next) == samples)
+        next++;
+    return next;
+}
+
+int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step, int64_t last)
 {
     const cse_batching *batching = &loader->batching;
     const int64_t samples = loader->input.sample_count, whole = whole_batches(loader);
+    if (leaves_out(loader))
+        return first_other(loader, step, last);
     if (batching->drop_last || whole == 0 || cse_dataloader_last_samples(loader) == 0)
-        return INT64_MAX;
+        return last;
     const int64_t left = whole - cse_position_epoch_step(batching, samples, step).step;
-    return step + (left > 0 ? left : 1);
+    const int64_t end = step + (left > 0 ? left : 1);
+    return end < last ? end : last;
 }
 
 /* ---- opening ---- */
@@ -155,6 +194,15 @@ static cse_status choose_and_mix(const cse_settings *settings, cse_dataloader *l
     return cse_mixing_is_asked(settings)
                ? cse_mixing_wrap(settings, seed, loader->sampler, &loader->input)
                : CSE_OK;
+}
+
+static cse_status leave_out(const cse_settings *settings, cse_dataloader *loader)
+{
+    CSE_TRY(
+        cse_left_out_check_samples(settings, loader->input.sample_count, loader->input.is_stream));
+    cse_left_out_read(settings, &loader->without);
+    loader->batching.without = loader->without.count > 0 ? &loader->without : NULL;
+    return CSE_OK;
 }
 
 /* What a data loader is opened for. */
@@ -178,6 +226,8 @@ static cse_status open_loader(const cse_settings *settings, uint64_t default_see
     } else {
         *loader = opened;
         status = cse_dataloader_section_check_samples(&section, opened->input.sample_count);
+        if (status == CSE_OK)
+            status = leave_out(settings, opened);
         if (status == CSE_OK && use == FOR_A_RUN)
             status = choose_and_mix(settings, opened);
         if (status == CSE_OK)
@@ -273,7 +323,9 @@ cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t defaul
     other->arena = cse_arena_new();
     copy_input(other->arena, known, &other->input);
     *loader = other;
-    cse_status status = lay_out(other);
+    cse_status status = leave_out(settings, other);
+    if (status == CSE_OK)
+        status = lay_out(other);
     if (status != CSE_OK)
         cse_dataloader_close(loader);
     else
@@ -290,6 +342,7 @@ void cse_dataloader_close(cse_dataloader **loader)
     if ((*loader)->arena != NULL)
         cse_arena_destroy(&(*loader)->arena);
     cse_weighted_destroy(&(*loader)->sampler);
+    cse_left_out_clear(&(*loader)->without);
     free((*loader)->samples);
     free((*loader)->epochs);
     free(*loader);
@@ -336,7 +389,11 @@ cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, 
                         "data loader: microbatch %" PRId64 " of step %" PRId64
                         " was asked for: there are 0 to %" PRId64 ", and steps count from 0",
                         m, step, microbatches - 1);
-    if (cse_dataloader_is_last(loader, step) != (batching->last_samples > 0))
+    if (loader->step != step) {
+        loader->step = step;
+        loader->step_samples = cse_dataloader_batch_samples(loader, step);
+    }
+    if (loader->step_samples != cse_batching_samples(batching))
         return cse_fail(CSE_INTERNAL,
                         "data loader: step %" PRId64 " was asked for, whose batch has another "
                         "number of samples than those that are read",

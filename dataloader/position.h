@@ -10,6 +10,8 @@
  * comes twice in an epoch is another time of it: its epoch, which what chance decides about a
  * sample goes by, is the place.
  *
+ * Samples that are left out (`without`) keep their places, which batches pass over.
+ *
  * What an input function orders itself (is_stream) has places of the stream of all epochs as its
  * numbers: nothing is left out at the end of an epoch, where the next one goes on. */
 #ifndef CSE_DATALOADER_POSITION_H
@@ -22,10 +24,10 @@ typedef struct cse_position {
     int64_t first_index; /* place in the epoch of the microbatch's first sample */
 } cse_position;
 
-/* Has `batching` read batches of a kind. Microbatches have as many samples as divide a last batch,
- * at most `micro_batch_size`, that of whole ones. */
-void cse_position_choose_last(cse_batching *batching, int64_t sample_count,
-                              int64_t micro_batch_size, cse_last_batch last);
+/* Has `batching` read batches of a kind. Microbatches have as many samples as divide a smaller
+ * batch, at most `micro_batch_size`, that of whole ones. */
+void cse_position_choose_kind(cse_batching *batching, int64_t micro_batch_size,
+                              cse_batch_kind kind);
 
 /* A step by its place in an epoch, both counted from 0. */
 typedef struct cse_epoch_step {
@@ -39,8 +41,12 @@ int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sampl
 cse_epoch_step cse_position_epoch_step(const cse_batching *batching, int64_t sample_count,
                                        int64_t step);
 
-/* Whether the batch of step `step` is one that is not whole. */
-bool cse_position_is_last(const cse_batching *batching, int64_t sample_count, int64_t step);
+/* Samples of the batch of step `step`: batch_size, fewer where it is an epoch's last one, less
+ * those that are left out. */
+int64_t cse_position_batch_samples(const cse_batching *batching, int64_t sample_count,
+                                   int64_t step);
+/* The kind of that batch. */
+cse_batch_kind cse_position_kind(const cse_batching *batching, int64_t sample_count, int64_t step);
 
 /* Place of microbatch `m` (0 <= m < cse_batching_microbatches) of step `step` (>= 0), of the kind
  * that the batching reads. The epoch must hold at least one batch. */

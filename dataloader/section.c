@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dataloader/mixing.h"
+#include "dataloader/positions/left_out.h"
 #include "dataloader/sampling.h"
 #include "engine/base/arena.h"
 #include "engine/base/config/dataloader_table.h"
@@ -71,6 +72,7 @@ cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t de
     read_batching(section, default_seed);
     CSE_TRY(cse_sampling_check(settings));
     CSE_TRY(cse_mixing_check(settings));
+    CSE_TRY(cse_left_out_check(settings));
     const cse_batching *batching = &section->batching;
     if (batching->batch_size % batching->micro_batch_size == 0)
         return CSE_OK;
@@ -141,8 +143,15 @@ cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
 /* What the content of the library must be, where settings are sent to another process, and which
  * batches that is to read. */
 static const char digest_key[] = "library_digest", last_key[] = "last_batch";
+static const char samples_key[] = "batch_samples";
 
-void cse_dataloader_settings_encode(const cse_settings *settings, cse_last_batch last,
+static void put_text(cse_arena *arena, cse_yaml_node *tree, const char *key, const char *text)
+{
+    cse_yaml_put(arena, tree, (cse_yaml_key){ key, tree->place },
+                 cse_yaml_scalar_new(arena, tree->place, text));
+}
+
+void cse_dataloader_settings_encode(const cse_settings *settings, cse_batch_kind kind,
                                     cse_text *json)
 {
     static const char *const nothing[] = { NULL };
@@ -150,11 +159,11 @@ void cse_dataloader_settings_encode(const cse_settings *settings, cse_last_batch
     cse_arena *arena = cse_arena_new();
     cse_yaml_node *tree = cse_yaml_without(arena, settings->node, nothing);
     if (cse_dataloader_section_read(settings, 0, &section) == CSE_OK && section.library != NULL)
-        cse_yaml_put(arena, tree, (cse_yaml_key){ digest_key, tree->place },
-                     cse_yaml_scalar_new(arena, tree->place, section.library->digest));
-    if (!last.dropped)
-        cse_yaml_put(arena, tree, (cse_yaml_key){ last_key, tree->place },
-                     cse_yaml_scalar_new(arena, tree->place, last.read ? "read" : "kept"));
+        put_text(arena, tree, digest_key, section.library->digest);
+    if (!kind.dropped)
+        put_text(arena, tree, last_key, "kept");
+    if (kind.samples > 0)
+        put_text(arena, tree, samples_key, cse_arena_printf(arena, "%" PRId64, kind.samples));
     cse_yaml_encode(tree, json);
     cse_arena_destroy(&arena);
 }
@@ -175,28 +184,31 @@ static cse_status load_library(cse_yaml_node *tree)
     return CSE_OK;
 }
 
-static cse_status take_last(cse_yaml_node *tree, cse_last_batch *last)
+static cse_status take_kind(cse_yaml_node *tree, cse_batch_kind *kind)
 {
-    const cse_yaml_node *kind = cse_yaml_find(tree, last_key);
-    *last = (cse_last_batch){ .dropped = kind == NULL };
-    if (kind == NULL)
-        return CSE_OK;
-    last->read = kind->kind == CSE_YAML_SCALAR && strcmp(kind->text, "read") == 0;
-    if (!last->read && (kind->kind != CSE_YAML_SCALAR || strcmp(kind->text, "kept") != 0))
+    const cse_yaml_node *last = cse_yaml_find(tree, last_key);
+    const cse_yaml_node *samples = cse_yaml_find(tree, samples_key);
+    char *end = NULL;
+    *kind = (cse_batch_kind){ .dropped = last == NULL };
+    if (samples != NULL && samples->kind == CSE_YAML_SCALAR && samples->text != NULL)
+        kind->samples = strtoll(samples->text, &end, 10);
+    if ((samples != NULL && (end == NULL || *end != '\0' || kind->samples < 1)) ||
+        (last != NULL && (last->kind != CSE_YAML_SCALAR || strcmp(last->text, "kept") != 0)))
         return cse_fail(CSE_DATA, "encoded settings do not say which batches are read");
     cse_yaml_remove(tree, last_key);
+    cse_yaml_remove(tree, samples_key);
     return CSE_OK;
 }
 
 cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings,
-                                          cse_last_batch *last)
+                                          cse_batch_kind *kind)
 {
     cse_arena *arena = cse_arena_new();
     cse_yaml_node *tree = NULL;
     *settings = NULL;
     cse_status status = cse_yaml_decode(arena, json, strlen(json), &tree);
     if (status == CSE_OK)
-        status = take_last(tree, last);
+        status = take_kind(tree, kind);
     if (status == CSE_OK)
         status = load_library(tree);
     status = status == CSE_OK ? cse_dataloader_settings_read(arena, tree, settings)

@@ -9,6 +9,8 @@ typedef struct cse_step_order {
     int64_t samples, batch_size, micro_batch_size, skip_samples;
     bool shuffle, drop_last, is_stream;
     uint64_t shuffle_seed;
+    const int64_t *without; /* [without_count]: samples that are left out */
+    int64_t without_count;
 } cse_step_order;
 
 /* The samples of microbatch `m` of step `step`, both from 0, at most micro_batch_size of them.

@@ -12,6 +12,7 @@
 #include "cli/runs/start_job.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
+#include "engine/base/arena.h"
 #include "run/record/recorded_configuration.h"
 #include "run/travel/fork_run.h"
 
@@ -43,6 +44,29 @@ static void enter_folder(const char *configuration)
                      folder, strerror(errno));
 }
 
+/* "3,14": all of them are checked with the data. */
+static cse_status read_samples(const cse_command_line *line, int64_t **samples, int64_t *count)
+{
+    const char *text = cse_option_value(line, "without");
+    *count = 0;
+    if (text == NULL)
+        return CSE_OK;
+    *samples = cse_calloc(strlen(text) + 1, sizeof **samples);
+    for (const char *at = text;; at++) {
+        char *end = NULL;
+        errno = 0;
+        (*samples)[(*count)++] = strtoll(at, &end, 10);
+        if (*at < '0' || *at > '9' || errno != 0 || (*end != ',' && *end != '\0'))
+            return cse_fail(CSE_USAGE,
+                            "fork: --without \"%.60s\": accepted are numbers of samples, from 0, "
+                            "with commas between them, as in 3,14",
+                            text);
+        if (*end == '\0')
+            return CSE_OK;
+        at = end;
+    }
+}
+
 static cse_status read_options(const cse_command_line *line, cse_fork_options *o)
 {
     static const int64_t steps[] = { 1, INT32_MAX }, replicas[] = { 1, 250 };
@@ -52,8 +76,9 @@ static cse_status read_options(const cse_command_line *line, cse_fork_options *o
     CSE_TRY(cse_option_integer(line, "at", steps, &o->step));
     CSE_TRY(cse_option_integer(line, "num_csx", replicas, &num_csx));
     o->num_csx = (int)num_csx;
-    if (o->step == 0 || o->to == NULL)
-        return cse_fail(CSE_USAGE, "fork: needs --at STEP and --model_dir DIR, a new folder");
+    if ((o->step == 0 && o->without_count == 0) || o->to == NULL)
+        return cse_fail(CSE_USAGE, "fork: needs --at STEP or --without SAMPLE,..., and --model_dir "
+                                   "DIR, a new folder");
     if (cse_option_value(line, "checkpoint_path") != NULL)
         return cse_fail(CSE_USAGE, "fork: it goes on from the step; leave out --checkpoint_path");
     return CSE_OK;
@@ -61,12 +86,20 @@ static cse_status read_options(const cse_command_line *line, cse_fork_options *o
 
 static void tell(const cse_fork_options *o, const cse_fork *fork)
 {
+    const cse_first_use *use = &fork->first_use;
+    if (use->step > 0)
+        cse_print("step %" PRId64 " of %s is the first that used one of the samples: %" PRId64 "\n",
+                  use->step, o->model_dir, use->sample);
+    if (fork->step == 0) {
+        cse_print("%s shares no step with %s, and begins as it did\n", o->to, o->model_dir);
+        return;
+    }
     cse_print("%s shares steps 1 to %" PRId64 " with %s: %" PRId64 " checkpoints as one file\n",
-              o->to, o->step, o->model_dir, fork->linked);
+              o->to, fork->step, o->model_dir, fork->linked);
     if (fork->words.size > 0)
-        cse_print("step %" PRId64 " was done again; %s\n", o->step, fork->words.data);
+        cse_print("step %" PRId64 " was done again; %s\n", fork->step, fork->words.data);
     if (fork->chain[0] != '\0')
-        cse_print("the chain of both after step %" PRId64 ": %s\n", o->step, fork->chain);
+        cse_print("the chain of both after step %" PRId64 ": %s\n", fork->step, fork->chain);
 }
 
 static int start(const cse_command_line *line, const cse_fork *fork)
@@ -84,6 +117,7 @@ static int run(const cse_command_line *line)
 {
     char model_dir[PATH_MAX], compile_dir[PATH_MAX];
     cse_command_line own = *line;
+    int64_t *samples = NULL;
     cse_fork_options options = { .step = 0 };
     cse_fork fork = { .arena = NULL };
     const char *listen = cse_option_value(line, "listen");
@@ -92,6 +126,9 @@ static int run(const cse_command_line *line)
         status = make_absolute(&own, "model_dir", model_dir);
     if (status == CSE_OK)
         status = make_absolute(&own, "compile_dir", compile_dir);
+    if (status == CSE_OK)
+        status = read_samples(line, &samples, &options.without_count);
+    options.without = samples;
     if (status == CSE_OK)
         status = read_options(&own, &options);
     if (status == CSE_OK)
@@ -104,11 +141,14 @@ static int run(const cse_command_line *line)
                           : cse_option_is_on(line, "no_start") ? 0
                                                                : start(&own, &fork);
     cse_fork_clear(&fork);
+    free(samples);
     return exit_code;
 }
 
 static const cse_option options[] = {
     { "at", "STEP", NULL, "the last step that both runs share" },
+    { "without", "SAMPLE,...", NULL,
+      "leaves these samples out; without --at both share the steps before the first use" },
     { "no_start", NULL, NULL, "makes the folder, and starts nothing" },
     CSE_JOB_OPTIONS,
     CSE_RUN_OPTIONS,
@@ -120,6 +160,8 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "fork model_dir/a --at 700 --model_dir model_dir/b --set optimizer.SGD.lr=0.05",
       "the same run up to step 700, and another learning rate from there on" },
+    { "fork model_dir/a --without 48213 --model_dir model_dir/c",
+      "the run that never had that sample of its data, from right before its first use" },
     { 0 },
 };
 
@@ -132,7 +174,9 @@ const cse_command cse_command_fork = {
         "The new run has the other one's configuration, less what the options change, its\n"
         "checkpoints up to the step as hard links, its curves and its chain of digests: what\n"
         "differs afterwards is the change alone. A step without a checkpoint is done again, and\n"
-        "compared by its digests. `csengine bisect` of both names the step and the settings.",
+        "compared by its digests. `csengine bisect` of both names the step and the settings.\n"
+        "With --without the batches that would have such a sample are smaller by it, and all\n"
+        "others stay as they are: the new run has the bits of one that never had them.",
     .options = options,
     .letters = "q=quiet",
     .min_arguments = 1,

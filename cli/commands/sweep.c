@@ -5,6 +5,7 @@
 
 #include "cli/arguments/option_values.h"
 #include "cli/client/client_command.h"
+#include "cli/sweep/sweep_child.h"
 #include "cli/sweep/sweep_run.h"
 #include "cli/sweep/sweep_table.h"
 #include "cli/terminal/printing.h"

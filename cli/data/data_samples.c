@@ -42,14 +42,13 @@ static json_t *microbatch_json(const cse_dataloader *loader, int64_t step, int64
 static json_t *step_json(cse_dataloader *loader, int64_t step)
 {
     const cse_batching *batching = cse_dataloader_batching_view(loader);
-    cse_dataloader_choose_last(
-        loader, (cse_last_batch){ .dropped = batching->drop_last,
-                                  .read = cse_dataloader_is_last(loader, step - 1) });
+    const bool is_empty = cse_dataloader_batch_samples(loader, step - 1) == 0;
+    cse_dataloader_choose_kind(loader, cse_dataloader_kind_of(loader, step - 1));
     const cse_input *input = cse_dataloader_input_view(loader);
     int64_t *samples = cse_calloc(2 * (size_t)batching->micro_batch_size, sizeof *samples);
     int64_t *const epochs = samples + batching->micro_batch_size;
     json_t *list = json_array();
-    for (int64_t m = 0; m < cse_batching_microbatches(batching); m++)
+    for (int64_t m = 0; !is_empty && m < cse_batching_microbatches(batching); m++)
         json_array_append_new(list, microbatch_json(loader, step, m, samples, epochs));
     free(samples);
     return json_pack("{s:I, s:s, s:I, s:I, s:o}", "step", (json_int_t)step, "source", input->source,

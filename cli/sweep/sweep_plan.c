@@ -181,7 +181,7 @@ static cse_status plan_rungs(const cse_settings *s, cse_sweep_plan *plan)
     return CSE_OK;
 }
 
-static bool is_loss(const char *metric)
+bool cse_sweep_is_loss(const char *metric)
 {
     const size_t length = strlen(metric);
     return length >= 4 && strcmp(metric + length - 4, "loss") == 0;
@@ -197,7 +197,7 @@ static void read_words(cse_arena *arena, const cse_settings *s, cse_sweep_plan *
     plan->config = cse_settings_text(s, "config");
     plan->metric = cse_settings_text(s, "metric");
     plan->maximizes = cse_settings_has(s, "goal") ? strcmp(cse_settings_text(s, "goal"), "max") == 0
-                                                  : !is_loss(plan->metric);
+                                                  : !cse_sweep_is_loss(plan->metric);
     plan->seed = (uint64_t)cse_settings_integer(s, "seed");
     const int count = cse_settings_count(s, "settings");
     plan->settings = cse_arena_alloc(arena, ((size_t)count + 1) * sizeof *plan->settings);

@@ -54,6 +54,9 @@ typedef struct cse_sweep_plan {
 /* Reads the file into `arena`; CSE_CONFIG with the place and what is accepted. */
 cse_status cse_sweep_plan_read(cse_arena *arena, const char *path, cse_sweep_plan *plan);
 
+/* Whether less is better, by the name of a series. */
+bool cse_sweep_is_loss(const char *metric);
+
 /* The value of a parameter in a trial (from 0), as text of YAML in `arena`. */
 const char *cse_sweep_value(const cse_sweep_plan *plan, int trial, int parameter, cse_arena *arena);
 

@@ -11,6 +11,7 @@
 
 #include "cli/client/client_command.h"
 #include "cli/client/follow.h"
+#include "cli/sweep/sweep_child.h"
 #include "cli/sweep/sweep_trial.h"
 #include "cli/terminal/json_values.h"
 

@@ -20,10 +20,6 @@ const char **cse_sweep_settings(const cse_sweep_run *run, int trial, int rung, c
 /* Notes a result and tells it. */
 cse_status cse_sweep_note(const cse_sweep_run *run, int trial, const cse_sweep_result *result);
 
-/* Whether the sweep was asked to end; from now on SIGINT, SIGTERM and SIGHUP ask for it. */
-void cse_sweep_take_signals(void);
-bool cse_sweep_is_interrupted(void);
-
 /* Trains one trial up to a rung in a child process, and waits for it. */
 cse_status cse_sweep_train_here(const cse_sweep_run *run, int trial, int rung,
                                 cse_sweep_result *result);

@@ -5,6 +5,7 @@
 
 #include "dashboard/routes/route_support.h"
 #include "dataloader/step_samples.h"
+#include "engine/base/arena.h"
 
 enum { MOST_NUMBERS = 4096, MOST_BAD_LINES = 20 };
 
@@ -24,10 +25,35 @@ static int64_t whole(const json_t *data, const char *name)
     return json_integer_value(json_object_get(data, name));
 }
 
-/* The samples of a step, from 1, in the order of its microbatches. */
+/* Appends a list for each microbatch of the step. */
+static void add_microbatches(const cse_step_order *order, int64_t step, json_t *list)
+{
+    const int64_t size = order->micro_batch_size;
+    int64_t numbers[MOST_NUMBERS], total = 0;
+    if (size < 1 || size > MOST_NUMBERS)
+        return;
+    for (int64_t m = 0; total + size <= MOST_NUMBERS; m++) {
+        const int64_t count = cse_step_samples(order, step - 1, m, numbers);
+        if (count == 0)
+            break;
+        json_t *of_microbatch = json_array();
+        for (int64_t i = 0; i < count; i++)
+            json_array_append_new(of_microbatch, json_integer(numbers[i]));
+        json_array_append_new(list, of_microbatch);
+        total += count;
+    }
+}
+
+/* The samples of a step, from 1, in the order of its microbatches; none where they are drawn by
+ * weights, which are with the data. */
 static json_t *samples_of(const json_t *data, int64_t step)
 {
     json_t *list = json_array();
+    const json_t *left_out = json_object_get(data, "without");
+    const size_t left_out_count = json_array_size(left_out);
+    int64_t *without = cse_calloc(left_out_count + 1, sizeof *without);
+    for (size_t i = 0; i < left_out_count; i++)
+        without[i] = json_integer_value(json_array_get(left_out, i));
     const json_t *seed = json_object_get(data, "shuffle_seed");
     const cse_step_order order = {
         .samples = whole(data, "samples"),
@@ -38,22 +64,12 @@ static json_t *samples_of(const json_t *data, int64_t step)
         .drop_last = json_is_true(json_object_get(data, "drop_last")),
         .skip_samples = whole(data, "skip_samples"),
         .is_stream = json_is_true(json_object_get(data, "stream")),
+        .without = without,
+        .without_count = (int64_t)left_out_count,
     };
-    const int64_t size = order.micro_batch_size;
-    int64_t numbers[MOST_NUMBERS];
-    if (json_is_true(json_object_get(data, "drawn")))
-        return list; /* by weights, which are with the data */
-    if (size < 1 || size > MOST_NUMBERS)
-        return list;
-    for (int64_t m = 0; (m + 1) * size <= MOST_NUMBERS; m++) {
-        const int64_t count = cse_step_samples(&order, step - 1, m, numbers);
-        if (count == 0)
-            break;
-        json_t *of_microbatch = json_array();
-        for (int64_t i = 0; i < count; i++)
-            json_array_append_new(of_microbatch, json_integer(numbers[i]));
-        json_array_append_new(list, of_microbatch);
-    }
+    if (!json_is_true(json_object_get(data, "drawn")))
+        add_microbatches(&order, step, list);
+    free(without);
     return list;
 }
 
@@ -123,6 +139,7 @@ static const char schemas[] =
     "  batch_size,micro_batch_size,steps_per_epoch,skip_samples integer\n"
     "  shuffle boolean\n"
     "  stream? boolean  # numbers of samples are places in the stream of all epochs\n"
+    "  without? [integer]  # samples that no batch has\n"
     "  drawn? boolean  # with replacement, by weights: step_samples is empty then\n"
     "  shuffle_seed string\n"
     "  drop_last boolean\n"

@@ -20,6 +20,7 @@
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/weight_average.h"
+#include "run/execution/batch_kinds.h"
 #include "run/execution/compile_step.h"
 #include "run/execution/cut_states.h"
 #include "run/execution/data_checks.h"
@@ -27,7 +28,6 @@
 #include "run/execution/fill_states.h"
 #include "run/execution/fit_memory.h"
 #include "run/execution/kept_values.h"
-#include "run/execution/last_batch.h"
 #include "run/execution/runner.h"
 #include "run/execution/standing_arena.h"
 #include "run/execution/time_limit.h"
@@ -441,12 +441,12 @@ static cse_status open_endpoint(cse_session *session)
                                      &session->execution.endpoint);
 }
 
-/* Fewer replicas take part where a last batch has fewer microbatches. */
+/* Fewer replicas take part where a smaller batch has fewer microbatches. */
 static cse_cluster_options cluster_of(const runner *r)
 {
     const int most = r->step->graph->microbatch_count;
     cse_cluster_options cluster = r->session->opened.cluster;
-    if (cse_dataloader_batching_view(r->loader)->last_samples > 0 && cluster.num_csx > most)
+    if (cse_dataloader_batching_view(r->loader)->smaller > 0 && cluster.num_csx > most)
         cluster.num_csx = most;
     cluster.state_copies = r->step->training ? cluster.state_copies : 0;
     return cluster;
@@ -572,8 +572,8 @@ static cse_status execute(runner *r)
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);
-    const cse_last_batch last = { batching->drop_last, .read = batching->last_samples > 0 };
-    cse_dataloader_settings_encode(r->input, last, &r->dataloader);
+    const cse_batch_kind kind = { batching->drop_last, .samples = batching->smaller };
+    cse_dataloader_settings_encode(r->input, kind, &r->dataloader);
     cse_execution execution = execution_of(r, r->dataloader.data);
     if (session->hooks.meet_hosts != NULL && r->last_step > r->first_step) {
         CSE_TRY(session->hooks.meet_hosts(session->hooks.self, &execution, &r->hosts));

@@ -1,7 +1,7 @@
 /* One execution of a session, from the trace of its step to its end, for the two that drive it:
  * cse_run, which calls closures as values arrive, and a caller's own loop (loop.c), for which
- * steps wait in a queue. Where batches have two sizes (last_batch.h) it is several in a row, which
- * callers see as one. */
+ * steps wait in a queue. Where batches have several sizes (batch_kinds.h) it is several in a row,
+ * which callers see as one. */
 #ifndef CSE_RUN_EXECUTION_RUNNER_H
 #define CSE_RUN_EXECUTION_RUNNER_H
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "dataloader/input.h"
-#include "run/execution/last_batch.h"
+#include "run/execution/batch_kinds.h"
 #include "run/execution/runner.h"
 
 /* The end of the segment that `first_step` lies in. */
@@ -30,7 +30,7 @@ static void cut_steps(cse_runner *r, int64_t first, int64_t start, int64_t run_l
         r->begin_step = first;
     r->end_step = r->step->training ? segment_end(r->session, ahead, start, run_last) : run_last;
     r->last_step = r->found ? r->facts.end_step : cse_runner_kind_end(r, first, r->end_step);
-    if (r->last_step > r->end_step || r->drops_last)
+    if (r->last_step > r->end_step || !cse_dataloader_is_uneven(r->loader))
         r->end_step = r->last_step;
 }
 
@@ -71,5 +71,5 @@ cse_status cse_runner_plan_steps(cse_runner *r)
     session->report.asked_last_step = asked;
     session->report.steps_per_epoch =
         o->steps_per_epoch > 0 ? o->steps_per_epoch : cse_dataloader_steps_per_epoch(loader);
-    return CSE_OK;
+    return cse_runner_check_batch(r);
 }

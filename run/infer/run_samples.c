@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dataloader/position.h"
+#include "dataloader/positions/left_out.h"
 #include "dataloader/tables/class_names.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
@@ -114,14 +115,17 @@ static json_t *batching_json(const cse_dataloader *loader)
     const cse_input *input = cse_dataloader_input_view(loader);
     char seed[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)b->shuffle_seed);
+    json_t *without = json_array();
+    for (int64_t i = 0; b->without != NULL && i < b->without->count; i++)
+        json_array_append_new(without, json_integer(b->without->samples[i]));
     return json_pack(
-        "{s:s, s:o, s:I, s:I, s:I, s:I, s:b, s:s, s:b, s:I, s:b, s:b}", "input",
+        "{s:s, s:o, s:I, s:I, s:I, s:I, s:b, s:s, s:b, s:I, s:b, s:b, s:o}", "input",
         input->descriptor->name, "source", cse_bytes_json(input->source, strlen(input->source)),
         "samples", (json_int_t)input->sample_count, "batch_size", (json_int_t)b->batch_size,
         "micro_batch_size", (json_int_t)b->micro_batch_size, "steps_per_epoch",
         (json_int_t)cse_dataloader_steps_per_epoch(loader), "shuffle", b->shuffle, "shuffle_seed",
         seed, "drop_last", b->drop_last, "skip_samples", (json_int_t)b->skip_samples, "stream",
-        b->is_stream, "drawn", b->sampler != NULL);
+        b->is_stream, "drawn", b->sampler != NULL, "without", without);
 }
 
 /* Samples of the data by their numbers, as epoch 0 has them. */
@@ -150,15 +154,15 @@ static cse_status look_at_data(cse_run_samples *s, const cse_job_look *look)
     const cse_batching *batching = cse_dataloader_batching_view(loader);
     const cse_input *input = cse_dataloader_input_view(loader);
     json_t *report = batching_json(loader), *list = json_array();
-    cse_dataloader_choose_last(
-        loader, (cse_last_batch){ .dropped = batching->drop_last,
-                                  .read = cse_dataloader_is_last(loader, look->step) });
+    const bool is_empty = cse_dataloader_batch_samples(loader, look->step) == 0;
+    cse_dataloader_choose_kind(loader, cse_dataloader_kind_of(loader, look->step));
     int64_t *numbers = cse_calloc((size_t)batching->micro_batch_size, sizeof *numbers);
-    const int64_t most =
-        s->count < batching->micro_batch_size ? s->count : batching->micro_batch_size;
-    cse_position_samples(batching, input->sample_count,
-                         cse_position_of(batching, input->sample_count, look->step, 0), numbers,
-                         NULL);
+    const int64_t size = is_empty ? 0 : batching->micro_batch_size;
+    const int64_t most = s->count < size ? s->count : size;
+    if (!is_empty)
+        cse_position_samples(batching, input->sample_count,
+                             cse_position_of(batching, input->sample_count, look->step, 0), numbers,
+                             NULL);
     find_codec(s, look, input);
     cse_status status = sample_bytes(input) <= MOST_SAMPLE_BYTES
                             ? add_samples(s, loader, numbers, most, list)

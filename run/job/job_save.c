@@ -135,7 +135,7 @@ cse_status cse_job_save_between(void *self)
 }
 
 /* A stop between two executions of a row found no step whose values a checkpoint could be made
- * with (last_batch.h): its states are saved here. */
+ * with (batch_kinds.h): its states are saved here. */
 cse_status cse_job_keep_stopped(cse_job *j)
 {
     const int64_t step = cse_global_step();

@@ -92,7 +92,8 @@ static cse_status open_step(cse_step_runner *runner, const cse_job_settings *set
     CSE_TRY(
         cse_dataloader_open(settings->train_dataloader->settings, session->seed, &runner->loader));
     if (cse_dataloader_is_uneven(runner->loader)) /* whole batches alone are of the step's size */
-        cse_dataloader_choose_last(runner->loader, (cse_last_batch){ .dropped = true });
+        cse_dataloader_choose_kind(runner->loader, (cse_batch_kind){ .dropped = true });
+    cse_dataloader_leave_none_out(runner->loader);
     CSE_TRY(cse_loader_source_new(runner->loader, runner->executable->graph, &runner->source));
     CSE_TRY(create_cluster(runner, settings, most_steps));
     cse_cluster_attach(runner->cluster, 0, getpid());

@@ -139,7 +139,7 @@ typedef struct cse_session_execution {
     cse_control_endpoint *endpoint;      /* of all, where the observer has a directory */
     cse_kept_artefact *artefact;         /* of the step that runs, when its files may be gone */
     int64_t artefact_ns;                 /* when they were last looked at */
-    const struct cse_told *told_of_last; /* last_batch.c */
+    const struct cse_told *told_of_last; /* batch_kinds.c */
 } cse_session_execution;
 
 /* The arena of the last training: standing_arena.c. */

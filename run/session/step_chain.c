@@ -63,11 +63,9 @@ static void digest_states(const cse_record *record, unsigned char digest[CSE_CHA
                        (size_t)record->state_digest_count * sizeof *record->state_digests, NULL, 0);
 }
 
-static void digest_samples(const cse_dataloader *loader, int64_t step,
-                           unsigned char digest[CSE_CHAIN_PART_BYTES])
+void cse_step_samples_digest(const cse_batching *batching, int64_t count, int64_t step,
+                             unsigned char digest[CSE_CHAIN_PART_BYTES])
 {
-    const cse_batching *batching = cse_dataloader_batching_view(loader);
-    const int64_t count = cse_dataloader_input_view(loader)->sample_count;
     const size_t size = (size_t)batching->micro_batch_size;
     int64_t *samples = cse_malloc(2 * size * sizeof *samples);
     crypto_generichash_state hash;
@@ -118,7 +116,9 @@ void cse_step_chain_add(cse_step_chain *chain, const cse_links *links, const cse
     *added = (cse_chain_step){ .steps = record->step + 1, .links = chain->links };
     memcpy(added->before, chain->chain, CSE_CHAIN_BYTES);
     digest_states(record, added->states);
-    digest_samples(loader, record->step, added->samples);
+    cse_step_samples_digest(cse_dataloader_batching_view(loader),
+                            cse_dataloader_input_view(loader)->sample_count, record->step,
+                            added->samples);
     cse_step_chain_join(added);
     memcpy(chain->chain, added->chain, CSE_CHAIN_BYTES);
     stand_at(chain, added->steps);

@@ -55,6 +55,9 @@ const char *cse_step_chain_text(cse_step_chain *chain, int64_t steps);
 /* Goes on from that of a checkpoint of that step; NULL: it has none. */
 void cse_step_chain_take(cse_step_chain *chain, const char *text, int64_t steps);
 
+/* The digest of the samples of a step, from 0, of `sample_count` in the data. */
+void cse_step_samples_digest(const cse_batching *batching, int64_t sample_count, int64_t step,
+                             unsigned char digest[CSE_CHAIN_PART_BYTES]);
 /* What a step adds to the chain, as `links` and both digests of *step say: fills step->chain. */
 void cse_step_chain_join(cse_chain_step *step);
 

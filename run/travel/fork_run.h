@@ -2,17 +2,23 @@
 #ifndef CSE_RUN_TRAVEL_FORK_RUN_H
 #define CSE_RUN_TRAVEL_FORK_RUN_H
 
+#include "run/travel/first_use.h"
 #include "run/travel/replay.h"
 
 typedef struct cse_fork_options {
     const char *model_dir, *to; /* of the run, and of the new one: it has no run */
-    int64_t step;               /* that both share; at least 1 */
-    int num_csx;                /* where the step has to be done again; 0: as the run had */
+    /* That both share; 0: the last one before the first use of a sample of `without`. */
+    int64_t step;
+    const int64_t *without; /* [without_count]: samples that the new run never has */
+    int64_t without_count;
+    int num_csx; /* where the step has to be done again; 0: as the run had */
 } cse_fork_options;
 
 typedef struct cse_fork {
-    int64_t linked; /* checkpoints that both runs have, as one file */
-    cse_text words; /* the replay's verdict; "": there is a checkpoint of the step */
+    int64_t step;            /* that both share; 0: none, the new run begins as the other one did */
+    cse_first_use first_use; /* of a sample of `without`; step 0: none up to that step */
+    int64_t linked;          /* checkpoints that both runs have, as one file */
+    cse_text words;          /* the replay's verdict; "": there is a checkpoint of the step */
     char chain[2 * CSE_CHAIN_BYTES + 1]; /* of both after the step; "": not known */
     const char *configuration; /* of the new run: the other one's, going on from that checkpoint */
     cse_arena *arena;
@@ -20,7 +26,8 @@ typedef struct cse_fork {
 
 /* Makes the folder `to` so that a start there goes on from the step: checkpoints as hard links, the
  * store with the shared steps, the chain. CSE_DATA where the step cannot be done again with the
- * run's bits. Release the fork also after a failure. */
+ * run's bits; CSE_USAGE where a sample of `without` was used up to the step, or none of them in any
+ * step and no step is given. Release the fork also after a failure. */
 cse_status cse_fork_run(const cse_fork_options *options, cse_fork *fork);
 void cse_fork_clear(cse_fork *fork);
 

@@ -116,6 +116,14 @@ grep -q '^  init.optimizer.AdamW.lr: 0.01 and 0.02' out || fail "fork: $(cat out
 expect 73 'there is a run already' fork run --at 23 --model_dir changed --no_start
 expect 64 'needs --at' fork run --model_dir elsewhere
 
+# Without a sample from its first use on, as a run that never had it.
+left=$("$csengine" blame run --step 5 --top 1 --json |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["samples"][0]["sample"])')
+expect 0 "^step 5 of run is the first that used one of the samples: $left\$" fork run \
+    --without "$left" --model_dir less --no_dashboard --max_steps 12
+train never --max_steps 12 --set "train_dataloader.without=[$left]"
+expect 0 'equal: the digests of all 12 steps' bisect less never
+
 # ---- proofs ----
 
 HOME=$work/home

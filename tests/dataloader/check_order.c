@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "dataloader/position.h"
+#include "dataloader/positions/left_out.h"
 #include "dataloader/positions/shuffle.h"
 #include "engine/base/random.h"
 #include "tests/dataloader/fixture.h"
@@ -206,9 +207,9 @@ START_TEST(a_kept_last_batch_completes_each_epoch)
             const uint64_t key = cse_shuffle_key(batching.shuffle_seed, epoch);
             for (int64_t place = step % per_epoch * batching.batch_size; place < n; step++) {
                 const bool last = n - place < batching.batch_size;
-                ck_assert_int_eq(cse_position_is_last(&batching, n, step - begun), last);
-                cse_position_choose_last(&batching, n, random.micro_batch_size,
-                                         (cse_last_batch){ .read = last });
+                const cse_batch_kind kind = cse_position_kind(&batching, n, step - begun);
+                ck_assert_int_eq(kind.samples, last ? n - place : 0);
+                cse_position_choose_kind(&batching, random.micro_batch_size, kind);
                 ck_assert_int_eq(cse_batching_samples(&batching),
                                  last ? n - place : batching.batch_size);
                 ck_assert_int_le(batching.micro_batch_size, random.micro_batch_size);
@@ -281,6 +282,58 @@ START_TEST(skipped_samples_move_the_stream)
 }
 END_TEST
 
+/* Without some samples the order is that of all, of which these are missing: batches that have none
+ * of them are the same, and others have the rest of their samples in the same order. */
+START_TEST(left_out_samples_are_missing_in_their_batches)
+{
+    enum { MOST = 48, STEPS = 30 };
+    int64_t missing = 0;
+    for (uint32_t number = 0; number < 200; number++) {
+        int64_t n, whole[MOST], epochs[MOST], seen[MOST], seen_epochs[MOST];
+        cse_batching batching = random_batching(number, &n);
+        batching.is_stream = false;
+        batching.drop_last = number % 2 == 0;
+        batching.skip_samples = batching.drop_last ? random_word(number, 15) % 300 : 0;
+        const int64_t size = batching.micro_batch_size;
+        const int64_t samples[] = { n - 1, random_word(number, 17) % (n - 1) };
+        cse_left_out without;
+        cse_left_out_of(samples, 2, &without);
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t count = 0, left = 0;
+            batching.without = NULL;
+            cse_position_choose_kind(&batching, size, cse_position_kind(&batching, n, step));
+            for (int64_t m = 0; m < cse_batching_microbatches(&batching);
+                 m++, count += batching.micro_batch_size)
+                cse_position_samples(&batching, n, cse_position_of(&batching, n, step, m),
+                                     whole + count, epochs + count);
+            for (int64_t i = 0; i < count; i++) {
+                if (whole[i] == samples[0] || whole[i] == samples[1])
+                    continue;
+                whole[left] = whole[i];
+                epochs[left++] = epochs[i];
+            }
+            missing += count - left;
+            batching.without = &without;
+            ck_assert_int_eq(cse_position_batch_samples(&batching, n, step), left);
+            if (left == 0)
+                continue;
+            cse_position_choose_kind(&batching, size, cse_position_kind(&batching, n, step));
+            ck_assert_int_eq(batching.smaller, left < batching.batch_size ? left : 0);
+            ck_assert_int_le(batching.micro_batch_size, size);
+            ck_assert_int_eq(cse_batching_samples(&batching), left);
+            for (int64_t m = 0; m < cse_batching_microbatches(&batching); m++)
+                cse_position_samples(&batching, n, cse_position_of(&batching, n, step, m),
+                                     seen + m * batching.micro_batch_size,
+                                     seen_epochs + m * batching.micro_batch_size);
+            ck_assert_mem_eq(seen, whole, (size_t)left * sizeof *seen);
+            ck_assert_mem_eq(seen_epochs, epochs, (size_t)left * sizeof *epochs);
+        }
+        cse_left_out_clear(&without);
+    }
+    ck_assert_int_gt(missing, 1000);
+}
+END_TEST
+
 START_TEST(a_far_step_is_reached_at_once)
 {
     int64_t samples[64];
@@ -332,6 +385,7 @@ int main(void)
     tcase_add_test(tests, shuffle_of_a_handful_is_uniform_over_pairs);
     tcase_add_test(tests, seeking_equals_reading_from_the_start);
     tcase_add_test(tests, a_kept_last_batch_completes_each_epoch);
+    tcase_add_test(tests, left_out_samples_are_missing_in_their_batches);
     tcase_add_test(tests, the_cut_into_microbatches_does_not_change_the_order);
     tcase_add_test(tests, skipped_samples_move_the_stream);
     tcase_add_test(tests, a_far_step_is_reached_at_once);

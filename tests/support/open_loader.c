@@ -25,7 +25,7 @@ char *encoded_loader(const char *yaml)
     cse_settings *settings = NULL;
     cse_text json = { 0 };
     ck_assert_msg(parse(arena, yaml, &settings) == CSE_OK, "%s", cse_error_message());
-    cse_dataloader_settings_encode(settings, (cse_last_batch){ .dropped = true }, &json);
+    cse_dataloader_settings_encode(settings, (cse_batch_kind){ .dropped = true }, &json);
     cse_arena_destroy(&arena);
     return json.data;
 }

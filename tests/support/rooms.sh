@@ -62,7 +62,7 @@ run/program: base $control run/session run/record run/execution
 run/job: $plan $nn $job
 run/callbacks: base base/types run/job
 run/measure: $plan $job workers/worker run/job
-run/travel: $plan $job workers/worker run/job run/measure
+run/travel: $plan nn $job workers/worker run/job run/measure
 run/contracts: $plan $nn $job run/job run/callbacks
 run/infer: $plan $nn $job formats/onnx run/job
 run/control: base store workers/batch workers/control

@@ -278,12 +278,12 @@ static cse_status open_input(worker *w)
 {
     CSE_TRY(read_graph(w));
     cse_settings *settings = NULL;
-    cse_last_batch last;
-    CSE_TRY(cse_dataloader_settings_decode(w->welcome.welcome.dataloader, &settings, &last));
+    cse_batch_kind kind;
+    CSE_TRY(cse_dataloader_settings_decode(w->welcome.welcome.dataloader, &settings, &kind));
     cse_status status = open_data(w, settings);
     cse_settings_destroy(&settings);
     CSE_TRY(status);
-    cse_dataloader_choose_last(w->loader, last);
+    cse_dataloader_choose_kind(w->loader, kind);
     return cse_loader_source_new(w->loader, w->graph, &w->source);
 }
 

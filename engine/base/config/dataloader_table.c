@@ -28,6 +28,10 @@ const cse_setting cse_dataloader_settings[] = {
       NULL },
     { "skip_samples", CSE_SETTING_INTEGER, "0", 0, 1e15, NULL,
       "samples of the stream before those of the first step, over all epochs", NULL },
+    { "without", CSE_SETTING_INTEGER_LIST, "null", 0, 1e15, NULL,
+      "numbers of samples, from 0, that no batch has: those that would have one are smaller, and "
+      "the order of all others stays",
+      NULL },
     /* Hints of cluster_table.h. */
     { "num_workers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "no effect: num_workers_per_csx says how many processes read data", NULL },

@@ -1,15 +1,16 @@
-/* Every sample counts, also where the last batch of an epoch is smaller than the others.
+/* Every sample counts, also where the last batch of an epoch is smaller than the others, and one
+ * that is left out (`without`) counts nowhere.
  *
  * Nothing is filled up and masked: a step of a program may do anything with the rows of its batch,
  * and only a batch that has no other rows is right for all of it. So the step is traced and
- * compiled a second time for the last batch, whose microbatches are all of one size, too, and an
- * execution ends where the other kind of batch follows; the next one goes on with the same states
+ * compiled another time for each smaller size, whose microbatches are all of one size, too, and an
+ * execution ends where another kind of batch follows; the next one goes on with the same states
  * (run.c). A run without such batches is one execution, and nothing of it is different.
  *
  * Whether a step trains is known when it has been traced, and with that, whether last batches are
  * left out, which of the steps it begins with, and whether means of microbatches differ in weight:
  * what was taken for granted may turn out to be wrong, and then it is traced again. */
-#include "run/execution/last_batch.h"
+#include "run/execution/batch_kinds.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static bool may_train(const cse_session *session)
 static int64_t next_step(const cse_runner *r, bool training)
 {
     if (training && r->found)
-        return r->facts.end_step - 1; /* the last batch of an epoch is an execution by itself */
+        return r->facts.end_step - 1; /* all batches of an execution are of one kind */
     return r->follows || !training ? r->at : r->session->training.global_step;
 }
 
@@ -77,32 +78,44 @@ static int64_t next_step(const cse_runner *r, bool training)
 static bool choose(cse_runner *r, bool training)
 {
     const cse_batching before = *cse_dataloader_batching_view(r->loader);
-    cse_last_batch last = { .dropped = r->drops_last };
-    cse_dataloader_choose_last(r->loader, last);
-    last.read = cse_dataloader_is_last(r->loader, next_step(r, training));
-    cse_dataloader_choose_last(r->loader, last);
+    cse_dataloader_choose_kind(r->loader, (cse_batch_kind){ .dropped = r->drops_last });
+    cse_dataloader_choose_kind(r->loader,
+                               cse_dataloader_kind_of(r->loader, next_step(r, training)));
     const cse_batching *now = cse_dataloader_batching_view(r->loader);
-    return cse_dataloader_last_samples(r->loader) == 0 ||
-           (now->drop_last == before.drop_last && now->last_samples == before.last_samples);
+    return now->smaller == before.smaller &&
+           (cse_dataloader_last_samples(r->loader) == 0 || now->drop_last == before.drop_last);
 }
 
-/* As PyTorch refuses it: what is normalized would be 0. Microbatches of a last batch may be smaller
- * than those that the user has chosen. */
+cse_status cse_runner_check_batch(const cse_runner *r)
+{
+    const int64_t step = r->first_step;
+    if (r->last_step == step || cse_dataloader_batch_samples(r->loader, step) > 0)
+        return CSE_OK;
+    return cse_fail(CSE_CONFIG,
+                    "data loader: without leaves out all samples of the batch of step %" PRId64
+                    ": at least one must be left of each batch; leave out fewer, or give a larger "
+                    "batch_size",
+                    step + 1);
+}
+
+/* As PyTorch refuses it: what is normalized would be 0. Microbatches of a smaller batch may be
+ * smaller than those that the user has chosen. */
 static cse_status check_batch_norm(const cse_runner *r)
 {
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);
     const cse_graph *graph = r->step->graph;
-    if (batching->last_samples == 0)
+    if (batching->smaller == 0)
         return CSE_OK;
     for (int n = 0; n < graph->node_count; n++) {
         const cse_node *node = graph->nodes[n];
         if (node->op != &cse_op_batch_norm || cse_shape_elements(node->shape) > node->shape.dims[1])
             continue;
         return cse_fail(CSE_CONFIG,
-                        "data loader: the last batch of an epoch has %" PRId64 " samples, and "
-                        "microbatches of %" PRId64 ", of which batch norm has no variance: leave "
-                        "it out (drop_last: true), or give another batch_size or micro_batch_size",
-                        batching->last_samples, batching->micro_batch_size);
+                        "data loader: the last batch of an epoch, or one that samples are left "
+                        "out of (without), has %" PRId64 " samples, and microbatches of %" PRId64
+                        ", of which batch norm has no variance: leave last batches out "
+                        "(drop_last: true), or give another batch_size or micro_batch_size",
+                        batching->smaller, batching->micro_batch_size);
     }
     return CSE_OK;
 }
@@ -141,6 +154,5 @@ cse_status cse_runner_trace_anew(cse_runner *r, bool *again)
 
 int64_t cse_runner_kind_end(const cse_runner *r, int64_t first, int64_t last)
 {
-    const int64_t end = cse_dataloader_kind_end(r->loader, first);
-    return end < last ? end : last;
+    return first < last ? cse_dataloader_kind_end(r->loader, first, last) : last;
 }

@@ -116,7 +116,7 @@ static cse_status take_text(cse_expression *e, char **text)
 /* "min(val_loss)" is one name. */
 static size_t name_length(const char *at)
 {
-    static const char *const functions[] = { "min(", "max(", "last(" };
+    static const char *const functions[] = { "min(", "max(", "last(", "at(" };
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         const size_t head = strlen(functions[i]);
         if (strncasecmp(at, functions[i], head) != 0)

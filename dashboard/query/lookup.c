@@ -61,10 +61,10 @@ static bool field(const char *name, const json_t *job, take_text *take, void *se
     return true;
 }
 
-/* "val_loss", "min(val_loss)". */
+/* "val_loss", "min(val_loss)", "at(val_loss)": the latter only where a step was asked for. */
 static bool series(const char *name, const json_t *metrics, take_text *take, void *self)
 {
-    static const char *const functions[] = { "last", "min", "max" };
+    static const char *const functions[] = { "last", "min", "max", "at" };
     char series[256];
     const char *member = "last", *open = strchr(name, '(');
     snprintf(series, sizeof series, "%s", name);
@@ -75,9 +75,9 @@ static bool series(const char *name, const json_t *metrics, take_text *take, voi
             snprintf(series, sizeof series, "%s", open + 1);
             series[strcspn(series, ")")] = '\0';
         }
-    const json_t *found = json_object_get(metrics, series);
+    const json_t *found = json_object_get(json_object_get(metrics, series), member);
     if (found != NULL)
-        tell(json_object_get(found, member), take, self);
+        tell(found, take, self);
     return found != NULL;
 }
 

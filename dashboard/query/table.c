@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "dashboard/query/lookup.h"
+#include "engine/base/arena.h"
 
 /* Differs between any two runs, and says nothing. */
 static const char own_folder[] = "trainer.init.model_dir";
@@ -24,14 +26,14 @@ static void add_name(json_t *names, json_t *known, const char *name)
     json_array_append_new(names, json_string(name));
 }
 
-/* Whether a run has another value of the setting than the first, or none. */
-static bool differs(const json_t *runs, const char *path)
+/* Whether a run has another value of the key than the first, or none. */
+static bool differs(const json_t *runs, const char *of, const char *member, const char *key)
 {
     size_t i;
     json_t *run, *first = NULL;
     json_array_foreach(runs, i, run)
     {
-        json_t *value = object_of(object_of(json_object_get(run, "values"), "settings"), path);
+        json_t *value = object_of(object_of(json_object_get(run, of), member), key);
         if (i == 0)
             first = value;
         else if (first == NULL || value == NULL || !json_equal(first, value))
@@ -51,22 +53,47 @@ static void add_keys(const json_t *runs, const char *of, const char *member, jso
             add_name(names, known, key);
 }
 
+/* The keys of a member of all runs, each once. */
+static json_t *keys_of(const json_t *runs, const char *of, const char *member)
+{
+    json_t *names = json_array(), *known = json_object();
+    add_keys(runs, of, member, names, known);
+    json_decref(known);
+    return names;
+}
+
+static void add_differing(const json_t *runs, const char *of, const char *member, json_t *names)
+{
+    size_t i;
+    json_t *keys = keys_of(runs, of, member), *key;
+    json_array_foreach(keys, i, key)
+    {
+        const char *text = json_string_value(key);
+        if (strcmp(text, own_folder) != 0 && differs(runs, of, member, text))
+            json_array_append(names, key);
+    }
+    json_decref(keys);
+}
+
+json_t *cse_table_names(const json_t *runs)
+{
+    json_t *differing = json_array();
+    add_differing(runs, "values", "settings", differing);
+    add_differing(runs, "job", "labels", differing);
+    return json_pack("{s:o, s:o, s:o, s:o}", "settings", keys_of(runs, "values", "settings"),
+                     "labels", keys_of(runs, "job", "labels"), "series",
+                     keys_of(runs, "values", "metrics"), "differing", differing);
+}
+
 json_t *cse_table_columns(const json_t *runs)
 {
     json_t *names = json_array(), *known = json_object(), *paths = json_array(), *path;
-    json_t *seen = json_object();
     size_t i;
-    add_keys(runs, "values", "settings", paths, seen);
-    json_array_foreach(paths, i, path)
-    {
-        const char *text = json_string_value(path);
-        if (strcmp(text, own_folder) != 0 && differs(runs, text))
-            add_name(names, known, text);
-    }
+    add_differing(runs, "values", "settings", paths);
+    json_array_foreach(paths, i, path) add_name(names, known, json_string_value(path));
     add_keys(runs, "job", "labels", names, known);
     add_keys(runs, "values", "metrics", names, known);
     json_decref(paths);
-    json_decref(seen);
     json_decref(known);
     return names;
 }
@@ -100,21 +127,88 @@ static json_t *values_of(const json_t *run, const json_t *names)
     return values;
 }
 
-json_t *cse_table_rows(const json_t *runs, const json_t *columns)
+/* Of two lists of values of the same columns. */
+static json_t *deltas_of(const json_t *values, const json_t *baseline)
+{
+    size_t i;
+    json_t *value, *deltas = json_array();
+    json_array_foreach(values, i, value)
+    {
+        const json_t *from = json_array_get(baseline, i);
+        const bool numbers = json_is_real(value) && json_is_real(from);
+        json_array_append_new(deltas,
+                              numbers ? json_real(json_real_value(value) - json_real_value(from))
+                                      : json_null());
+    }
+    return deltas;
+}
+
+json_t *cse_table_rows(const json_t *runs, const json_t *columns, const json_t *baseline)
 {
     static const char *const members[] = { "id", "name", "state" };
     size_t i;
     json_t *run, *rows = json_array();
+    json_t *from = baseline != NULL ? values_of(baseline, columns) : NULL;
     json_array_foreach(runs, i, run)
     {
-        json_t *row = json_object();
+        json_t *row = json_object(), *values = values_of(run, columns);
         for (size_t m = 0; m < sizeof members / sizeof members[0]; m++)
             json_object_set(row, members[m],
                             json_object_get(json_object_get(run, "job"), members[m]));
-        json_object_set_new(row, "values", values_of(run, columns));
+        json_object_set_new(row, "values", values);
+        if (from != NULL)
+            json_object_set_new(row, "deltas", deltas_of(values, from));
         json_array_append_new(rows, row);
     }
+    json_decref(from);
     return rows;
+}
+
+/* ---- order ---- */
+
+typedef struct place {
+    json_t *value;
+    size_t at;
+    bool down;
+} place;
+
+static int rank_of(const json_t *value)
+{
+    return json_is_real(value) ? 0 : json_is_string(value) ? 1 : 2;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    const int rank = rank_of(a->value);
+    int order = 0;
+    if (rank != rank_of(b->value))
+        return rank - rank_of(b->value);
+    if (rank == 0) {
+        const double x = json_real_value(a->value), y = json_real_value(b->value);
+        order = (x > y) - (x < y);
+    } else if (rank == 1) {
+        order = strcasecmp(json_string_value(a->value), json_string_value(b->value));
+    }
+    if (order != 0)
+        return a->down ? -order : order;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+json_t *cse_table_sorted(const json_t *runs, const char *name, bool down)
+{
+    const size_t count = json_array_size(runs);
+    place *places = cse_calloc(count + 1, sizeof *places);
+    json_t *run, *sorted = json_array();
+    size_t i;
+    json_array_foreach(runs, i, run) places[i] = (place){ value_of(run, name), i, down };
+    qsort(places, count, sizeof *places, compare_places);
+    for (i = 0; i < count; i++) {
+        json_array_append(sorted, json_array_get(runs, places[i].at));
+        json_decref(places[i].value);
+    }
+    free(places);
+    return sorted;
 }
 
 /* ---- groups ---- */

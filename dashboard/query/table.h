@@ -3,6 +3,7 @@
 #define CSE_DASHBOARD_QUERY_TABLE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* `runs` is an array of {"job": as the API shows it, "values": as cse_job_values gives them}. All
  * results are new arrays. */
@@ -10,8 +11,17 @@
 /* The names that tell the runs apart: settings that differ, by their paths, labels, and series. */
 json_t *cse_table_columns(const json_t *runs);
 
-/* {id, name, state, values: [number|string|null for each column]} for each run. */
-json_t *cse_table_rows(const json_t *runs, const json_t *columns);
+/* What a column can be: {settings, labels, series: every name of the kind; differing: those of the
+ * settings and labels in which two runs differ}. */
+json_t *cse_table_names(const json_t *runs);
+
+/* {id, name, state, values: [number|string|null for each column]} for each run; with a baseline
+ * (a run, or NULL) also deltas: [number|null], by how much each number is above its. */
+json_t *cse_table_rows(const json_t *runs, const json_t *columns, const json_t *baseline);
+
+/* The runs in the order of a name's value: numbers, then texts, both rising, or with `down`
+ * falling; runs without a value are last, and equals stay as they stood. */
+json_t *cse_table_sorted(const json_t *runs, const char *name, bool down);
 
 /* Runs that are alike in `by`: {key: [...], count, columns: [{mean, deviation, minimum, maximum,
  * count} or null for each column]}, in the order of their first runs. Figures are of the runs that

@@ -84,3 +84,35 @@ json_t *cse_job_values(cse_jobs *jobs, const cse_job *job)
         cse_job_keep_values(jobs, job, values);
     return values;
 }
+
+/* The newest value up to a step: a series need not have one of each step. */
+static json_t *value_at(cse_store_reader *reader, const char *series, int64_t step)
+{
+    cse_point point;
+    const cse_end_points newest = { .points = &point, .most = 1, .newest = true };
+    return cse_store_reader_end_points(reader, series, step + 1, &newest) == 1
+               ? number_or_null(point.value)
+               : json_null();
+}
+
+void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
+                       json_t *values)
+{
+    cse_store_reader *reader = NULL;
+    cse_run_status status = { .last_step = -1 };
+    const char *directory = job->record.model_dir;
+    json_t *metrics = json_object_get(values, "metrics"), *name;
+    size_t i;
+    const bool is_there = cse_readers_borrow(jobs->options.readers, directory, &reader) == CSE_OK &&
+                          cse_store_reader_status(reader, &status) == CSE_OK &&
+                          status.last_step >= step;
+    json_array_foreach(names, i, name)
+    {
+        json_t *one = json_object_get(metrics, json_string_value(name));
+        if (one != NULL)
+            json_object_set_new(one, "at",
+                                is_there ? value_at(reader, json_string_value(name), step)
+                                         : json_null());
+    }
+    cse_readers_give_back(jobs->options.readers, directory, &reader);
+}

@@ -9,4 +9,9 @@
  * the finite ones. Read once of a settled job. */
 json_t *cse_job_values(cse_jobs *jobs, const cse_job *job);
 
+/* Adds to the named series of `values` the member "at": the newest value up to a step, null where
+ * the run has not come so far. */
+void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
+                       json_t *values);
+
 #endif

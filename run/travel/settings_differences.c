@@ -14,10 +14,17 @@ static const char *const without_effect[] = {
     "fit.val_data",  "fit.ckpt_path",  "validate",     "init.callbacks",
 };
 
-static bool has_effect(const char *path)
+static const char *name_of(const char *path)
 {
+    static const char prefix[] = "trainer.";
+    return strncmp(path, prefix, sizeof prefix - 1) == 0 ? path + sizeof prefix - 1 : path;
+}
+
+bool cse_setting_changes_bits(const char *path)
+{
+    const char *name = name_of(path);
     for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
-        if (strncmp(path, without_effect[i], strlen(without_effect[i])) == 0)
+        if (strncmp(name, without_effect[i], strlen(without_effect[i])) == 0)
             return false;
     return true;
 }
@@ -39,12 +46,6 @@ static cse_status read_values(cse_arena *arena, const char *model_dir, cse_yaml_
     if (status == CSE_OK && root != NULL)
         *count = cse_yaml_list_values(arena, root, values);
     return status;
-}
-
-static const char *name_of(const char *path)
-{
-    static const char prefix[] = "trainer.";
-    return strncmp(path, prefix, sizeof prefix - 1) == 0 ? path + sizeof prefix - 1 : path;
 }
 
 static const char *text_of(cse_arena *arena, const cse_yaml_node *node)
@@ -78,7 +79,7 @@ cse_status cse_settings_differences(cse_arena *arena, const char *const model_di
         for (int i = 0; i < counts[r]; i++) {
             const char *path = values[r][i].path;
             const cse_yaml_node *other = find(values[1 - r], counts[1 - r], path);
-            if (!has_effect(name_of(path)) || (r == 1 && other != NULL))
+            if (!cse_setting_changes_bits(path) || (r == 1 && other != NULL))
                 continue;
             cse_setting_difference d = { .path = name_of(path) };
             d.values[r] = text_of(arena, values[r][i].node);

@@ -18,7 +18,7 @@ static const char values_text[] =
     "\"512\","
     "  \"trainer.fit.val_dataloader.samples\": \"64\"},"
     " \"metrics\": {\"val_accuracy\": {\"last\": 0.81, \"min\": 0.2, \"max\": 0.9},"
-    "  \"lr/0\": {\"last\": 0.05, \"min\": 0.05, \"max\": 0.05}}}";
+    "  \"lr/0\": {\"last\": 0.05, \"min\": 0.05, \"max\": 0.05, \"at\": 0.5}}}";
 
 /* 1: it holds, 0: it does not, -1: it is refused, -2: a name is unknown. */
 static int ask(const char *text)
@@ -65,6 +65,8 @@ static const struct {
     { "max(val_accuracy)>0.85", 1 },
     { "min(val_accuracy)>0.85", 0 },
     { "lr/0=0.05", 1 },
+    { "at(lr/0)=0.5", 1 },
+    { "at(val_accuracy)>0", -2 }, /* no step was asked for */
     { "lr=5e-2", 1 },
     { "optimizer.SGD.lr<=0.05", 1 },
     { "trainer.init.optimizer.SGD.lr=0.05", 1 },

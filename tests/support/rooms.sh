@@ -71,7 +71,7 @@ run/hosts: base base/config store $links workers/host_launchers workers/control 
 client: base graph code/kernels formats/checkpoint formats/weights dataloader workers/control \
     run/session run/saving run/execution
 dashboard: base base/types base/config formats/checkpoint dataloader store workers/control \
-    workers/messages workers/batch run/job run/measure
+    workers/messages workers/batch run/job run/measure run/travel
 bench: run/contracts $plan base/config formats/checkpoint formats/weights store dataloader $links \
     workers/carrier workers/control run/session run/execution run/job run/measure
 cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard

@@ -15,6 +15,14 @@ const job = "/jobs/gpt2-live";
 /* Address and a text that only the filled page has. */
 const PAGES = {
   jobs: ["/jobs", "table.jobs >> text=a million steps"],
+  experiments: ["/experiments?runs=resumed", ".experiments >> text=a million steps"],
+  baseline: ["/experiments?baseline=resumed&sort=-loss", ".experiments .delta >> text=≠"],
+  groups: ["/experiments?group=team", ".experiments >> text=/±/"],
+  compare: [
+    "/compare?runs=gpt2-live,resumed&smooth=0.8&metrics=loss,gradient_norm",
+    ".differences >> text=changes the bits",
+  ],
+  "compare-none": ["/compare", "text=No runs are chosen"],
   pulse: [`${job}/pulse`, "text=What stands out"],
   failed: ["/jobs/failed/pulse", "text=the loss scale is at its floor"],
   queued: ["/jobs/queued/pulse", "text=2 of 2 are used"],

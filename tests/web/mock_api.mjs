@@ -1,6 +1,7 @@
 /* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
 import { confusionOf, dataOf, samplesOf } from "./made_up_samples.mjs";
+import { comparisonOf, experimentsOf } from "./made_up_experiments.mjs";
 import { readFileSync, readdirSync } from "node:fs";
 import {
   MadeUpJob,
@@ -375,6 +376,14 @@ export class MockApi {
     }
     if (path === "/api/v1/jobs")
       return method === "POST" ? [201, this.create(body)] : [200, this.list(url.searchParams)];
+    if (path === "/api/v1/experiments") {
+      const { jobs } = this.list(url.searchParams);
+      return [200, experimentsOf(jobs, url.searchParams)];
+    }
+    if (path === "/api/v1/comparison") {
+      const ids = (url.searchParams.get("runs") ?? "").split(",");
+      return [200, comparisonOf(ids.map((id) => this.find(id).job()))];
+    }
     const [, id, rest = ""] = /^\/api\/v1\/jobs\/([^/]+)(?:\/(.*))?$/.exec(path) ?? [];
     const job = id && this.find(decodeURIComponent(id));
     if (job && method === "POST" && COMMANDS[rest]) {

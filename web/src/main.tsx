@@ -12,6 +12,7 @@ import "@/styles/pages.css";
 import "@/styles/graph.css";
 import "@/styles/samples.css";
 import "@/styles/topology.css";
+import "@/styles/experiments.css";
 import "@/styles/narrow.css";
 import { needsToken } from "@/api/transport";
 import { href, segments } from "@/base/route";

@@ -14,6 +14,8 @@ export interface Run {
   batchSize: number;
   metrics: Metrics | undefined;
   live?: LivePoints | undefined;
+  /** Keeps its colour, and is not drawn. */
+  hidden?: boolean;
 }
 
 export interface MetricChartProps {
@@ -22,6 +24,8 @@ export interface MetricChartProps {
   runs: Run[];
   axis: XAxis;
   smoothing: number;
+  /** What was smoothed stands behind the line, in place of the band between its extremes. */
+  raw?: boolean;
   logarithmic?: boolean;
   height: number;
   sync?: string;
@@ -45,19 +49,30 @@ export const colourOf = (index: number): string => `--series-${index % SERIES_CO
 function compose(props: MetricChartProps, finer: ReadonlyMap<string, Metrics>): Curve[] {
   const many = props.runs.length > 1;
   return props.runs.flatMap((run, r) =>
-    props.names.flatMap((name, n) =>
-      curvesOf(name, finer.get(run.id) ?? run.metrics, run.live, {
-        axis: props.axis,
-        smoothing: props.smoothing,
-        batchSize: run.batchSize,
-        label: many ? (props.names.length > 1 ? `${run.label} ${name}` : run.label) : name,
-        colour: colourOf(many ? r : n),
-        /* Where colours begin again, and for a run's further series. */
-        ...(many && n > 0 ? { dash: [6, 3] } : r >= SERIES_COLOURS ? { dash: [2, 2] } : {}),
-      }),
-    ),
+    props.names.flatMap((name, n) => {
+      if (run.hidden) return [];
+      const of = (smoothing: number) =>
+        curvesOf(name, finer.get(run.id) ?? run.metrics, run.live, {
+          axis: props.axis,
+          smoothing,
+          batchSize: run.batchSize,
+          label: many ? (props.names.length > 1 ? `${run.label} ${name}` : run.label) : name,
+          colour: colourOf(many ? r : n),
+          /* Where colours begin again, and for a run's further series. */
+          ...(many && n > 0 ? { dash: [6, 3] } : r >= SERIES_COLOURS ? { dash: [2, 2] } : {}),
+        });
+      const lines = of(props.smoothing);
+      return props.raw && props.smoothing > 0 ? [...of(0).map(behind), ...lines.map(bare)] : lines;
+    }),
   );
 }
+
+function bare(curve: Curve): Curve {
+  const { minimum: _, maximum: __, ...line } = curve;
+  return line;
+}
+
+const behind = (curve: Curve): Curve => ({ ...bare(curve), dimmed: true, width: 1 });
 
 function stepsOf(range: [number, number], axis: XAxis, run: Run): [number, number] | null {
   if (axis === "step") return range;
@@ -104,7 +119,7 @@ export function MetricChart(props: MetricChartProps) {
 
   const curves = useMemo(
     () => compose(props, finer),
-    [props.runs, props.names.join(), props.axis, props.smoothing, finer],
+    [props.runs, props.names.join(), props.axis, props.smoothing, props.raw, finer],
   );
   const subscribe = useCallback(
     (draw: (curves: Curve[]) => void) => {

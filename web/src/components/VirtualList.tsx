@@ -16,6 +16,8 @@ export interface VirtualListProps<T> {
   follow?: boolean;
   onFollow?: (follow: boolean) => void;
   header?: ComponentChildren;
+  /** The rows are those of a table: what they render are its cells. */
+  table?: boolean;
 }
 
 const EXTRA_ROWS = 8;
@@ -82,6 +84,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
 
   const at = (pixel: number) =>
     starts ? rowAt(starts, pixel / rowHeight) : Math.floor(pixel / rowHeight);
+  const inTable = (role: "rowgroup" | "presentation" | "row") => (props.table ? role : undefined);
   const first = Math.max(0, at(view.top) - EXTRA_ROWS);
   const last = Math.min(rows.length, at(view.top + view.height) + 1 + EXTRA_ROWS);
   return (
@@ -90,15 +93,18 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
       ref={host}
       onScroll={scroll}
       tabIndex={0}
-      role="region"
+      role={props.table ? "table" : "region"}
       aria-label={`${props.label}, ${rows.length} rows`}
+      aria-rowcount={props.table ? rows.length + 1 : undefined}
     >
       {props.header}
-      <div class="rows" style={{ height: `${topOf(rows.length)}px` }}>
-        <div style={{ transform: `translateY(${topOf(first)}px)` }}>
+      <div class="rows" role={inTable("rowgroup")} style={{ height: `${topOf(rows.length)}px` }}>
+        <div role={inTable("presentation")} style={{ transform: `translateY(${topOf(first)}px)` }}>
           {rows.slice(first, last).map((row, i) => (
             <div
               class="line"
+              role={inTable("row")}
+              aria-rowindex={props.table ? first + i + 2 : undefined}
               key={props.keyOf(row, first + i)}
               style={{ height: `${topOf(first + i + 1) - topOf(first + i)}px` }}
             >

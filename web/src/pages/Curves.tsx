@@ -2,30 +2,22 @@
  * shows the same picture. */
 import { useMemo, useState } from "preact/hooks";
 import { api, type Job, type Metrics } from "@generated/client";
-import { debounce, useResource } from "@/base/resource";
-import { query, segments, setQuery } from "@/base/route";
+import { useResource } from "@/base/resource";
+import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { FilterFault } from "@/components/FilterFault";
-import type { View } from "@/components/Chart";
+import { CurveControls, curveView, keepZoom } from "@/components/CurveControls";
 import { HealthBadges } from "@/components/Health";
-import { Choice, Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
+import { Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
-import type { XAxis } from "@/job/series";
 import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
 import { number } from "@/base/format";
 import type { PageEntry } from "@/frame/page";
 
 const MAX_POINTS = 1000;
 const RELOAD_MS = 10_000;
-
-const AXES = [
-  ["step", "step"],
-  ["samples", "samples"],
-  ["elapsed", "time"],
-  ["time", "clock"],
-] as const;
 
 const listOf = (name: string): string[] => (query.value.get(name) ?? "").split(",").filter(Boolean);
 
@@ -168,74 +160,12 @@ function ordered(names: string[], pins: string[], filter: string): string[] {
   return names.filter(test).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
 
-function Controls({
-  axis,
-  smoothing,
-  logarithmic,
-}: {
-  axis: XAxis;
-  smoothing: number;
-  logarithmic: boolean;
-}) {
-  return (
-    <>
-      <Choice
-        label="Horizontal axis"
-        value={axis}
-        options={AXES}
-        onChange={(value) => setQuery({ x: value === "step" ? null : value, zoom: null })}
-      />
-      <button
-        aria-pressed={logarithmic}
-        onClick={() => setQuery({ log: logarithmic ? null : "1" })}
-      >
-        log
-      </button>
-      <label class="row nowrap">
-        smooth
-        <input
-          type="range"
-          min={0}
-          max={0.98}
-          step={0.02}
-          value={smoothing}
-          aria-valuetext={`weight of the past ${smoothing}`}
-          onInput={(e) =>
-            setQuery({ smooth: e.currentTarget.value === "0" ? null : e.currentTarget.value })
-          }
-        />
-        <span class="number fixed">{smoothing.toFixed(2)}</span>
-      </label>
-      <Filter label="Filter series" placeholder="Series, as a pattern" />
-    </>
-  );
-}
-
-const ZOOM_MS = 150;
-
-/* What all charts show of their horizontal axis, "120~480", is in the address. */
-function zoomOf(text: string | null): View | null {
-  const [from, to] = (text ?? "").split("~").map(Number);
-  return from !== undefined && to !== undefined && from < to ? [from, to] : null;
-}
-
-const zoomText = (view: View | null): string | null =>
-  view && view.map((value) => Number(value.toPrecision(9))).join("~");
-
-/* Not into the address of the page that one has gone to meanwhile. */
-const keepZoom = debounce((view: View | null) => {
-  if (segments.peek()[2] === "curves") setQuery({ zoom: zoomText(view) });
-}, ZOOM_MS);
-
 export function Curves() {
   const model = current.value as JobModel;
   const others = listOf("runs").filter((id) => id !== model.id);
   const pins = listOf("pins");
-  const axis = (query.value.get("x") ?? "step") as XAxis;
-  const smoothing = Math.min(0.98, Number(query.value.get("smooth") ?? 0) || 0);
-  const logarithmic = query.value.get("log") === "1";
+  const shows = curveView();
   const filter = query.value.get("filter") ?? "";
-  const zoom = zoomOf(query.value.get("zoom"));
   const [picking, setPicking] = useState(false);
   const { runs, loading } = useRuns(model, others);
   const names = new Set([...runs.flatMap((run) => run.metrics?.names ?? []), ...model.names.value]);
@@ -251,7 +181,8 @@ export function Curves() {
         title="Curves"
         note={`${shown.length} series${dropped > 0 ? `, ${dropped} more are not recorded` : ""}`}
       >
-        <Controls axis={axis} smoothing={smoothing} logarithmic={logarithmic} />
+        <CurveControls {...shows} />
+        <Filter label="Filter series" placeholder="Series, as a pattern" />
         <button onClick={() => setPicking(true)}>
           <Icon name="curves" />
           Compare
@@ -273,12 +204,12 @@ export function Curves() {
             title={name}
             names={[name]}
             runs={runs}
-            axis={axis}
-            smoothing={smoothing}
-            logarithmic={logarithmic}
+            axis={shows.axis}
+            smoothing={shows.smoothing}
+            logarithmic={shows.logarithmic}
             height={190}
             sync="curves"
-            view={zoom}
+            view={shows.zoom}
             onView={keepZoom}
             legend={false}
             actions={

@@ -74,20 +74,27 @@ typedef struct cse_attention_softmax {
 } cse_attention_softmax;
 
 /* Turns scores [key, query] and the gradient of the weights into weights and the gradient of the
- * unscaled scores, in place. A key at row r is seen by queries from `first_seen` + r on, and by
- * none that `spans` leaves out. */
+ * unscaled scores. A key at row r is seen by queries from `first_seen` + r on, and by none that
+ * `spans` leaves out. */
 typedef struct cse_attention_scores {
-    float *scores, *gradient;
+    float *scores, *gradient;      /* turned in place where they are not `paired` */
     int64_t stride, rows, columns; /* columns: a multiple of 16 */
     int64_t first_seen;            /* may be below 0 */
     cse_attention_spans spans;     /* from the key of the first row on */
     int64_t query;                 /* of the first column */
     float factor;
     const float *maxima, *reciprocals, *means; /* by query */
-    bool paired; /* rows of bfloat16, and in `turned` pairs along the keys */
-    /* [rows / 2][stride]; `by_query`: [columns][16], where keys from `rows` on are 0. */
+    /* As bfloat16, rows `paired_stride` apart, which may overlay the scores; and as pairs along the
+     * keys in `turned`. */
+    bool paired;
+    uint16_t *weights, *changes;
+    int64_t paired_stride;
+    /* [rows / 2][turned_stride]; `by_query`: [columns][turned_stride], of all rows up to a multiple
+     * of 32, where those that are missing are 0. */
     float *turned;
+    int64_t turned_stride;
     bool by_query;
+    int64_t hidden_rows; /* behind the rows: keys that no query of these sees; by_query alone */
 } cse_attention_scores;
 
 /* Rows of sums times a factor, rounded to the type of the result. */

@@ -1,11 +1,12 @@
-/* The parts of the attention kernels that depend on the processor; attention.c puts them together.
+/* The parts of the attention kernels that depend on the processor; attention_forward.c and
+ * attention_gradient.c put them together.
  *
  * All operands of products are words of 32 bits: a float32, or two bfloat16 that follow one another
  * along the depth of the product, the first one in the low half. Every way computes the same bits:
  *
  *   product   float32: one chain of fused multiply-adds over the depth, from 0 (or from what the
- *             sum holds). bfloat16 in the order `dot`: the same chain, of each pair first the second
- *             product, then the first. In the order `pairs`: of each 32 steps of the depth, which
+ *             sum holds). bfloat16 in the order `dot`: the same chain, of each pair the second
+ *             product first. In the order `pairs`: of each 32 steps of the depth, which
  *             is filled up with zeros, one chain from 0 of the first products of the pairs and
  *             another of the second ones; their sum is added to what the sum holds (product_order.h
  *             chooses). In both, subnormal numbers count as 0 (as VDPBF16PS and TDPBF16PS do).
@@ -129,8 +130,8 @@ typedef struct cse_attention_way {
 cse_product_order cse_attention_order(const cse_graph *graph, cse_dtype dtype);
 
 /* The first way of the order that runs here, from the one that CSE_ATTENTION in the environment
- * names, for tests and comparisons. All have the same bits. `blocks`: rows of products, and of their
- * results, have memory up to a whole block of 32; else no way is chosen that needs it. */
+ * names, for tests and comparisons. All have the same bits. `blocks`: rows of products, and those of
+ * their results, have memory up to a whole block of 32; else no way is chosen that needs it. */
 const cse_attention_way *cse_attention_choose_way(cse_product_order order, bool blocks);
 
 /* By order. */

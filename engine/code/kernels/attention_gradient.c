@@ -1,4 +1,4 @@
-/* The gradients of attention; see attention.c. */
+/* The gradients of attention; see attention_forward.c. */
 #include <math.h>
 #include <string.h>
 
@@ -24,8 +24,8 @@ typedef struct gradient_scratch {
     float *maxima, *reciprocals, *means; /* by query, then zeros */
     float *key_rows, *value_rows, *kept_keys;
     float *scores, *change; /* [keys of the block][queries of the chunk] */
-    /* What becomes of them: in their place, or, where that is smaller, in places of its own, so that
-     * the scores of 32 queries stay in the nearest cache. */
+    /* What becomes of them: in their place, or, `separate`, in places of its own, so that the
+     * scores of 32 queries stay in the nearest cache. */
     float *weights, *changes, *turned_changes;
     bool separate;
     float *sums[CSE_ATTENTION_GRADIENTS]; /* of all queries; of the block's keys and values */
@@ -139,10 +139,10 @@ static void weigh_block(const cse_attention_kernel *kernel, const gradient_scrat
 {
     const cse_attention_sizes *s = &kernel->sizes;
     const int64_t at = query - b->first, scores = g->separate ? 0 : at;
-    /* Of two blocks of keys the later one may be hidden from all of these queries. */
-    const int64_t keys = cse_attention_by_pairs(kernel) && kernel->causal && query <= b->key
-                             ? cse_attention_least(ROWS, b->keys)
-                             : b->keys;
+    /* Later keys may be hidden from all of these queries. */
+    int64_t keys = b->keys;
+    if (cse_attention_by_pairs(kernel) && kernel->causal)
+        keys = cse_attention_least(query + ROWS - b->key, keys);
     cse_attention_turned_product product = { .rows = g->key_rows,
                                              .row_count = keys,
                                              .depth = cse_attention_words_of(kernel, s->head),

@@ -73,12 +73,13 @@ static int64_t panel_width(int64_t columns, int64_t column)
     return columns - column < PANEL ? cse_attention_round_up(columns - column, LANES) : PANEL;
 }
 
-/* Word `row` and, of pairs, `row` + 1 of columns [column, column + used) of rows [first, end). */
+/* The first word, or the first pair, of rows [rows[0], rows[1]), of columns [columns[0],
+ * columns[1]). */
 static void pack_words(const cse_attention_kernel *kernel, const cse_attention_matrix *m,
-                       const int64_t rows[2], int64_t column, int64_t used, float *to)
+                       const int64_t rows[2], const int64_t columns[2], float *to)
 {
     static const uint16_t nothing[PANEL];
-    const int64_t row = rows[0], end = rows[1];
+    const int64_t row = rows[0], end = rows[1], column = columns[0], used = columns[1] - column;
     const size_t bytes = (size_t)used * sizeof *to;
     if (row >= end)
         memset(to, 0, bytes);
@@ -102,8 +103,9 @@ void cse_attention_pack_kept(const cse_attention_kernel *kernel, const cse_atten
         const int64_t width = panel_width(m->columns, column);
         const int64_t used = m->columns - column < width ? m->columns - column : width;
         for (int64_t row = 0; row < filled; row += per_word, to += width) {
-            const int64_t rows[2] = { first + row, first + count };
-            pack_words(kernel, m, rows, column, used, to);
+            const int64_t rows[2] = { first + row, first + count },
+                          columns[2] = { column, column + used };
+            pack_words(kernel, m, rows, columns, to);
             if (used < width)
                 memset(to + used, 0, (size_t)(width - used) * sizeof *to);
         }

@@ -1,4 +1,4 @@
-/* What the forward kernel of attention and that of its gradients share; see attention.c. */
+/* What the forward kernel of attention and that of its gradients share; see attention_forward.c. */
 #ifndef CSE_KERNELS_ATTENTION_PARTS_H
 #define CSE_KERNELS_ATTENTION_PARTS_H
 

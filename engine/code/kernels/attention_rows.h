@@ -122,8 +122,8 @@ ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row
     return change;
 }
 
-/* 16 queries of `rows` keys from `first` on, up to 32, with the pairs of the gradient as rows of the
- * queries. */
+/* 16 queries of `rows` keys from `first` on, up to 32, with the pairs of the gradient as rows of
+ * the queries. */
 ROWS_INLINE void differentiate_by_query(const cse_attention_scores *s, int64_t first, int64_t rows,
                                         int64_t column, bool masked)
 {
@@ -211,14 +211,11 @@ ROWS_FUNCTION void dot_rows(const cse_attention_matrix *a, const cse_attention_m
     }
 }
 
-/* Vector `c` of row `i`, times the factor; `count`: what is stored of it. */
-ROWS_INLINE void store_vector(const cse_attention_store *s, cse_dtype dtype, int64_t i, int64_t c,
-                              int64_t count, lanes factor)
+/* Vector `c` of row `i`. */
+ROWS_INLINE lanes sum_of(const cse_attention_store *s, int64_t i, int64_t c)
 {
-    lanes sum = load_lanes(s->from + i * s->from_stride + c);
-    if (s->positive)
-        sum = add_lanes(sum, set_lanes(0));
-    write_lanes(dtype, s->to, i * s->to_stride + c, count, mul_lanes(sum, factor));
+    const lanes sum = load_lanes(s->from + i * s->from_stride + c);
+    return s->positive ? add_lanes(sum, set_lanes(0)) : sum;
 }
 
 ROWS_INLINE void store_rows(const cse_attention_store *s, cse_dtype dtype)
@@ -226,10 +223,12 @@ ROWS_INLINE void store_rows(const cse_attention_store *s, cse_dtype dtype)
     const int64_t whole = s->columns / LANES * LANES;
     for (int64_t i = 0; i < s->rows; i++) {
         const lanes factor = set_lanes(s->factors != NULL ? s->factors[i] : s->factor);
+        const int64_t to = i * s->to_stride;
         for (int64_t c = 0; c < whole; c += LANES)
-            store_vector(s, dtype, i, c, LANES, factor);
+            write_lanes(dtype, s->to, to + c, LANES, mul_lanes(sum_of(s, i, c), factor));
         if (whole < s->columns)
-            store_vector(s, dtype, i, whole, s->columns - whole, factor);
+            write_lanes(dtype, s->to, to + whole, s->columns - whole,
+                        mul_lanes(sum_of(s, i, whole), factor));
     }
 }
 

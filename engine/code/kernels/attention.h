@@ -1,11 +1,12 @@
-/* The parts of the attention kernels that depend on the processor; attention.c puts them together.
+/* The parts of the attention kernels that depend on the processor; attention_forward.c and
+ * attention_gradient.c put them together.
  *
  * All operands of products are words of 32 bits: a float32, or two bfloat16 that follow one another
  * along the depth of the product, the first one in the low half. Every way computes the same bits:
  *
  *   product   float32: one chain of fused multiply-adds over the depth, from 0 (or from what the
- *             sum holds). bfloat16 in the order `dot`: the same chain, of each pair first the second
- *             product, then the first. In the order `pairs`: of each 32 steps of the depth, which
+ *             sum holds). bfloat16 in the order `dot`: the same chain, of each pair the second
+ *             product first. In the order `pairs`: of each 32 steps of the depth, which
  *             is filled up with zeros, one chain from 0 of the first products of the pairs and
  *             another of the second ones; their sum is added to what the sum holds (product_order.h
  *             chooses). In both, subnormal numbers count as 0 (as VDPBF16PS and TDPBF16PS do).
@@ -74,20 +75,27 @@ typedef struct cse_attention_softmax {
 } cse_attention_softmax;
 
 /* Turns scores [key, query] and the gradient of the weights into weights and the gradient of the
- * unscaled scores, in place. A key at row r is seen by queries from `first_seen` + r on, and by
- * none that `spans` leaves out. */
+ * unscaled scores. A key at row r is seen by queries from `first_seen` + r on, and by none that
+ * `spans` leaves out. */
 typedef struct cse_attention_scores {
-    float *scores, *gradient;
+    float *scores, *gradient;      /* turned in place where they are not `paired` */
     int64_t stride, rows, columns; /* columns: a multiple of 16 */
     int64_t first_seen;            /* may be below 0 */
     cse_attention_spans spans;     /* from the key of the first row on */
     int64_t query;                 /* of the first column */
     float factor;
     const float *maxima, *reciprocals, *means; /* by query */
-    bool paired; /* rows of bfloat16, and in `turned` pairs along the keys */
-    /* [rows / 2][stride]; `by_query`: [columns][16], where keys from `rows` on are 0. */
+    /* As bfloat16, rows `paired_stride` apart, which may overlay the scores; and as pairs along the
+     * keys in `turned`. */
+    bool paired;
+    uint16_t *weights, *changes;
+    int64_t paired_stride;
+    /* [rows / 2][turned_stride]; `by_query`: [columns][turned_stride], of all rows up to a multiple
+     * of 32, where those that are missing are 0. */
     float *turned;
+    int64_t turned_stride;
     bool by_query;
+    int64_t hidden_rows; /* behind the rows: keys that no query of these sees; by_query alone */
 } cse_attention_scores;
 
 /* Rows of sums times a factor, rounded to the type of the result. */
@@ -122,8 +130,8 @@ typedef struct cse_attention_way {
 cse_product_order cse_attention_order(const cse_graph *graph, cse_dtype dtype);
 
 /* The first way of the order that runs here, from the one that CSE_ATTENTION in the environment
- * names, for tests and comparisons. All have the same bits. `blocks`: rows of products, and of their
- * results, have memory up to a whole block of 32; else no way is chosen that needs it. */
+ * names, for tests and comparisons. All have the same bits. `blocks`: rows of products, and those of
+ * their results, have memory up to a whole block of 32; else no way is chosen that needs it. */
 const cse_attention_way *cse_attention_choose_way(cse_product_order order, bool blocks);
 
 /* By order. */

@@ -41,10 +41,26 @@ ROWS_FUNCTION void pack_turned(const cse_attention_matrix *m, int64_t depth, flo
         }
 }
 
+/* The places of halves `from` to `from` + 15 of two vectors in turn. */
+ROWS_INLINE __m512i interleaved_halves(int from)
+{
+    const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i low = _mm512_add_epi32(number, _mm512_set1_epi32(from));
+    return _mm512_or_epi32(low,
+                           _mm512_slli_epi32(_mm512_add_epi32(low, _mm512_set1_epi32(32)), 16));
+}
+
 ROWS_FUNCTION void interleave(const uint16_t *low, const uint16_t *high, int64_t count,
                               uint32_t *to)
 {
-    for (int64_t c = 0; c < count; c += LANES) {
+    const __m512i first_half = interleaved_halves(0), second_half = interleaved_halves(16);
+    int64_t c = 0;
+    for (; c + 2 * LANES <= count; c += 2 * LANES) {
+        const __m512i first = _mm512_loadu_si512(low + c), second = _mm512_loadu_si512(high + c);
+        _mm512_storeu_si512(to + c, _mm512_permutex2var_epi16(first, first_half, second));
+        _mm512_storeu_si512(to + c + LANES, _mm512_permutex2var_epi16(first, second_half, second));
+    }
+    for (; c < count; c += LANES) {
         const __mmask16 mask = first_lanes(count - c);
         const __m512i first = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, low + c));
         const __m512i second = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, high + c));

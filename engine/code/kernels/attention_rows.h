@@ -74,8 +74,9 @@ ROWS_INLINE void softmax_row(const cse_attention_softmax *s, int64_t r, bool pai
     s->reciprocals[r] = spans && total == 0 ? 0 : 1.0f / total;
 }
 
-ROWS_FUNCTION void softmax(const cse_attention_softmax *s)
+ROWS_FUNCTION void softmax(const cse_attention_softmax *softmax)
 {
+    const cse_attention_softmax copy = *softmax, *const s = &copy;
     const bool spans = s->spans.begins != NULL;
     for (int64_t r = 0; r < s->rows; r++)
         if (s->paired && spans)
@@ -88,29 +89,32 @@ ROWS_FUNCTION void softmax(const cse_attention_softmax *s)
             softmax_row(s, r, false, false);
 }
 
-/* 16 queries of one key: the weights replace `scores`, the result is the gradient. */
+/* 16 queries of one key: stores the weights; returns the gradient, which is stored, too. `masked`:
+ * some may not see the key. */
 ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row, int64_t column,
-                                      bool paired)
+                                      bool paired, bool masked)
 {
     float *scores = s->scores + row * s->stride, *gradient = s->gradient + row * s->stride;
-    int64_t first = s->first_seen + row - column, end = LANES;
     const lanes below = sub_lanes(load_lanes(scores + column), load_lanes(s->maxima + column));
     const lanes x = mul_lanes(below, set_lanes(s->factor));
     lanes weight = mul_lanes(exp2_lanes(x), load_lanes(s->reciprocals + column));
     lanes change = sub_lanes(load_lanes(gradient + column), load_lanes(s->means + column));
     change = mul_lanes(weight, change);
-    if (s->spans.begins != NULL) {
-        const int64_t begin = s->spans.begins[row] - s->query - column;
-        first = first > begin ? first : begin;
-        end = s->spans.ends[row] - s->query - column;
-    }
-    if (first > 0 || end < LANES) {
-        weight = keep_lanes(weight, first, end);
-        change = keep_lanes(change, first, end);
+    if (masked) {
+        int64_t first = s->first_seen + row - column, end = LANES;
+        if (s->spans.begins != NULL) {
+            const int64_t begin = s->spans.begins[row] - s->query - column;
+            first = first > begin ? first : begin;
+            end = s->spans.ends[row] - s->query - column;
+        }
+        if (first > 0 || end < LANES) {
+            weight = keep_lanes(weight, first, end);
+            change = keep_lanes(change, first, end);
+        }
     }
     if (paired) {
-        pack_lanes((uint16_t *)(void *)scores + column, weight);
-        pack_lanes((uint16_t *)(void *)gradient + column, change);
+        pack_lanes(s->weights + row * s->paired_stride + column, weight);
+        pack_lanes(s->changes + row * s->paired_stride + column, change);
     } else {
         store_lanes(scores + column, weight);
         store_lanes(gradient + column, change);
@@ -118,44 +122,80 @@ ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row
     return change;
 }
 
-/* 16 queries of a block of keys, with the pairs of the gradient as rows of the queries. */
-ROWS_INLINE void differentiate_by_query(const cse_attention_scores *s, int64_t column)
+/* 16 queries of `rows` keys from `first` on, up to 32, with the pairs of the gradient as rows of
+ * the queries. */
+ROWS_INLINE void differentiate_by_query(const cse_attention_scores *s, int64_t first, int64_t rows,
+                                        int64_t column, bool masked)
 {
     lanes pairs[LANES];
+    float *to = s->turned + column * s->turned_stride + first / 2;
     for (int i = 0; i < LANES; i++) {
         lanes low = set_lanes(0), high = set_lanes(0);
-        if (2 * i < s->rows)
-            low = differentiate_lanes(s, 2 * i, column, true);
-        if (2 * i + 1 < s->rows)
-            high = differentiate_lanes(s, 2 * i + 1, column, true);
+        if (2 * i < rows)
+            low = differentiate_lanes(s, first + 2 * i, column, true, masked);
+        if (2 * i + 1 < rows)
+            high = differentiate_lanes(s, first + 2 * i + 1, column, true, masked);
         pairs[i] = pair_lanes(low, high);
     }
     turn_lanes(pairs);
     for (int i = 0; i < LANES; i++)
-        store_lanes(s->turned + (column + i) * LANES, pairs[i]);
+        store_lanes(to + i * s->turned_stride, pairs[i]);
 }
 
-ROWS_FUNCTION void differentiate(const cse_attention_scores *s)
+/* The same of keys that all of these queries do not see. */
+ROWS_INLINE void hide_by_query(const cse_attention_scores *s, int64_t first, int64_t rows,
+                               int64_t column)
 {
-    if (s->by_query) {
+    const lanes zero = set_lanes(0);
+    for (int64_t row = first; row < first + rows; row++) {
+        pack_lanes(s->weights + row * s->paired_stride + column, zero);
+        pack_lanes(s->changes + row * s->paired_stride + column, zero);
+    }
+    for (int i = 0; i < LANES; i++)
+        store_lanes(s->turned + (column + i) * s->turned_stride + first / 2, zero);
+}
+
+ROWS_INLINE void differentiate_all_by_query(const cse_attention_scores *s)
+{
+    enum { KEYS = 2 * LANES };
+    const int64_t all = s->rows + s->hidden_rows;
+    for (int64_t first = 0; first < all; first += KEYS) {
+        const int64_t rows = all - first < KEYS ? all - first : KEYS;
         for (int64_t column = 0; column < s->columns; column += LANES)
-            differentiate_by_query(s, column);
-        return;
+            if (first >= s->rows)
+                hide_by_query(s, first, rows, column);
+            else if (rows == KEYS && s->spans.begins == NULL &&
+                     s->first_seen + first + rows - 1 <= column)
+                differentiate_by_query(s, first, KEYS, column, false);
+            else
+                differentiate_by_query(s, first, rows, column, true);
     }
-    if (!s->paired) {
-        for (int64_t r = 0; r < s->rows; r++)
-            for (int64_t column = 0; column < s->columns; column += LANES)
-                differentiate_lanes(s, r, column, false);
-        return;
-    }
+}
+
+ROWS_INLINE void differentiate_pairs(const cse_attention_scores *s)
+{
     for (int64_t r = 0; r < s->rows; r += 2)
         for (int64_t column = 0; column < s->columns; column += LANES) {
-            const lanes low = differentiate_lanes(s, r, column, true);
+            const lanes low = differentiate_lanes(s, r, column, true, true);
             lanes high = set_lanes(0);
             if (r + 1 < s->rows)
-                high = differentiate_lanes(s, r + 1, column, true);
-            store_lanes(s->turned + r / 2 * s->stride + column, pair_lanes(low, high));
+                high = differentiate_lanes(s, r + 1, column, true, true);
+            store_lanes(s->turned + r / 2 * s->turned_stride + column, pair_lanes(low, high));
         }
+}
+
+ROWS_FUNCTION void differentiate(const cse_attention_scores *scores)
+{
+    /* A copy that no store can change. */
+    const cse_attention_scores copy = *scores, *const s = &copy;
+    if (s->by_query)
+        differentiate_all_by_query(s);
+    else if (s->paired)
+        differentiate_pairs(s);
+    else
+        for (int64_t r = 0; r < s->rows; r++)
+            for (int64_t column = 0; column < s->columns; column += LANES)
+                differentiate_lanes(s, r, column, false, true);
 }
 
 ROWS_FUNCTION void dot_rows(const cse_attention_matrix *a, const cse_attention_matrix *b,
@@ -171,16 +211,33 @@ ROWS_FUNCTION void dot_rows(const cse_attention_matrix *a, const cse_attention_m
     }
 }
 
-ROWS_FUNCTION void store(const cse_attention_store *s)
+/* Vector `c` of row `i`. */
+ROWS_INLINE lanes sum_of(const cse_attention_store *s, int64_t i, int64_t c)
 {
+    const lanes sum = load_lanes(s->from + i * s->from_stride + c);
+    return s->positive ? add_lanes(sum, set_lanes(0)) : sum;
+}
+
+ROWS_INLINE void store_rows(const cse_attention_store *s, cse_dtype dtype)
+{
+    const int64_t whole = s->columns / LANES * LANES;
     for (int64_t i = 0; i < s->rows; i++) {
         const lanes factor = set_lanes(s->factors != NULL ? s->factors[i] : s->factor);
-        for (int64_t c = 0; c < s->columns; c += LANES) {
-            lanes sum = load_lanes(s->from + i * s->from_stride + c);
-            if (s->positive)
-                sum = add_lanes(sum, set_lanes(0));
-            write_lanes(s->dtype, s->to, i * s->to_stride + c, s->columns - c,
-                        mul_lanes(sum, factor));
-        }
+        const int64_t to = i * s->to_stride;
+        for (int64_t c = 0; c < whole; c += LANES)
+            write_lanes(dtype, s->to, to + c, LANES, mul_lanes(sum_of(s, i, c), factor));
+        if (whole < s->columns)
+            write_lanes(dtype, s->to, to + whole, s->columns - whole,
+                        mul_lanes(sum_of(s, i, whole), factor));
     }
+}
+
+ROWS_FUNCTION void store(const cse_attention_store *result)
+{
+    /* A copy that no store can change. */
+    const cse_attention_store copy = *result;
+    if (copy.dtype == CSE_FLOAT32)
+        store_rows(&copy, CSE_FLOAT32);
+    else
+        store_rows(&copy, CSE_BFLOAT16);
 }

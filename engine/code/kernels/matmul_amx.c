@@ -7,11 +7,13 @@
  *
  * Caches: the shorter operand is packed once and stays in L2; the longer one passes in panels of 32
  * outer indices. A piece of a panel fits L1, so a panel meets all of the other operand piece by
- * piece, and the sums of its blocks wait in memory between two pieces. Where the depth is so long
- * that too little of the shorter operand would fit L2, the depth is cut into ranges around all of
- * this, and the sums of the whole chunk wait. Waiting sums are float32 as in the registers, so the
- * bits do not depend on how the depth is cut. Bias, relu and rounding of a block run while the
- * units compute the next one.
+ * piece, and the sums of its blocks wait in memory between two pieces. Where the longer operand is
+ * contiguous along its outer index, a chunk of it is packed step by step along the depth, which
+ * reads long runs of memory, and the sums of the chunk wait. Where the depth is so long that too
+ * little of the shorter operand would fit L2, the depth is cut into ranges around all of this, and
+ * all sums wait. Waiting sums are float32 as in the registers, so the bits do not depend on how the
+ * depth is cut. Bias and rounding of a block run row by row between the multiplications of the next
+ * one, whose place in the result is prefetched.
  *
  * The units' arithmetic is fixed by Intel (Software Developer's Manual, TDPBF16PS): the order
  * `pairs` of matmul_tiles.h, round to nearest even, subnormal numbers as 0, whatever the
@@ -31,6 +33,9 @@ enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
 enum { STAYING_BYTES = 3 << 19, PASSING_BYTES = 1 << 18 };
 /* Depth tiles of a piece: a panel of 32 KiB. */
 enum { PIECE = 16 };
+/* Depth tiles of a step, where the passing operand is contiguous along its outer index: its rows
+ * are then read in long runs. */
+enum { STEP = 8 };
 /* Outer indices of the staying operand that should fit; for fewer the depth is cut into ranges. */
 enum { ENOUGH = 768 };
 
@@ -38,15 +43,18 @@ enum { ENOUGH = 768 };
 
 /* How a product is divided. */
 typedef struct layout {
+    int rows;               /* the operand whose indices are the tiles' rows: 0, or exchanged: 1 */
+    int64_t size[2];        /* rows and columns of the tiles' sums */
     int stays;              /* 0: rows stay packed and columns pass; 1: the reverse */
     bool in_place;          /* rows pass and are not packed */
     int64_t depth_tiles;    /* of the whole depth */
     int64_t range;          /* depth tiles of a range */
+    int64_t step;           /* depth tiles of the passing operand that are packed together */
     int64_t chunk[2];       /* rows and columns that are packed together */
-    char *packed[2];        /* [panel of 16][depth tile of the range][TILE_BYTES] */
+    char *packed[2];        /* [panel of 16][depth tile of the range or step][TILE_BYTES] */
     float *sums;            /* [block][BLOCK][BLOCK] */
-    bool waits;             /* sums wait for the next piece; else two buffers take turns */
-    int64_t blocks;         /* of sums */
+    float *turned;          /* exchanged: a block of the result */
+    int64_t waiting;        /* rows of blocks whose sums wait; 0: two buffers take turns */
     int64_t staying_blocks; /* of a chunk */
 } layout;
 
@@ -77,24 +85,52 @@ static int64_t range_of(int64_t size, int64_t depth_tiles)
     return quotient_up(depth_tiles, quotient_up(depth_tiles, fitting));
 }
 
+/* Whether the second operand gives the rows: where they can be read in place, which else would be
+ * transposed while they are packed, and are so many more than those of the first that this costs
+ * more than to transpose the result. */
+static bool is_exchanged(const cse_narrow_kernel *kernel)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    return s->transpose_b && !kernel->continues && s->n > s->m && s->k % TILE_DEPTH == 0 &&
+           s->n % TILE == 0 && s->k / s->m * (s->n - s->m) > s->n;
+}
+
+/* Rows of blocks whose sums wait while another piece, step or range of their depth is added: of one
+ * panel, of a chunk of panels, or of all. */
+static int64_t waiting_rows(const layout *l)
+{
+    const int passes = 1 - l->stays;
+    if (l->range < l->depth_tiles)
+        return quotient_up(l->size[passes], BLOCK);
+    if (l->step < l->range)
+        return l->chunk[passes] / BLOCK;
+    return l->depth_tiles > PIECE ? 1 : 0;
+}
+
 static layout layout_of(const cse_narrow_kernel *kernel, char *place)
 {
     const cse_matmul_sizes *s = &kernel->sizes;
     const int64_t sizes[2] = { s->m, s->n };
-    layout l = { .stays = s->m <= s->n ? 0 : 1, .depth_tiles = quotient_up(s->k, TILE_DEPTH) };
+    const bool kept[2] = { !s->transpose_a, s->transpose_b };
+    layout l = { .rows = is_exchanged(kernel) ? 1 : 0,
+                 .depth_tiles = quotient_up(s->k, TILE_DEPTH) };
+    l.size[0] = sizes[l.rows];
+    l.size[1] = sizes[1 - l.rows];
+    l.stays = l.size[0] <= l.size[1] ? 0 : 1;
     const int passes = 1 - l.stays;
-    l.in_place = passes == 0 && !s->transpose_a && s->k % TILE_DEPTH == 0 && s->m % TILE == 0;
-    l.range = range_of(sizes[l.stays], l.depth_tiles);
-    l.chunk[l.stays] = chunk_of(sizes[l.stays], l.range, STAYING_BYTES);
-    l.chunk[passes] = l.in_place ? sizes[0] : chunk_of(sizes[passes], l.range, PASSING_BYTES);
+    const bool passing_kept = kept[passes == 0 ? l.rows : 1 - l.rows];
+    l.in_place = passes == 0 && passing_kept && s->k % TILE_DEPTH == 0 && l.size[0] % TILE == 0;
+    l.range = range_of(l.size[l.stays], l.depth_tiles);
+    l.step = passing_kept ? l.range : quotient_up(l.range, quotient_up(l.range, STEP));
+    l.chunk[l.stays] = chunk_of(l.size[l.stays], l.range, STAYING_BYTES);
+    l.chunk[passes] = l.in_place ? l.size[0] : chunk_of(l.size[passes], l.step, PASSING_BYTES);
     l.staying_blocks = l.chunk[l.stays] / BLOCK;
-    l.waits = l.depth_tiles > PIECE;
-    l.blocks = l.range < l.depth_tiles ? l.staying_blocks * quotient_up(sizes[passes], BLOCK)
-               : l.waits               ? l.staying_blocks
-                                       : 2;
+    l.waiting = waiting_rows(&l);
+    const int64_t depth[2] = { l.stays == 0 ? l.range : l.step, l.stays == 0 ? l.step : l.range };
     l.packed[0] = place;
-    l.packed[1] = l.packed[0] + (l.in_place ? 0 : l.chunk[0] / TILE * l.range * TILE_BYTES);
-    l.sums = (float *)(void *)(l.packed[1] + l.chunk[1] / TILE * l.range * TILE_BYTES);
+    l.packed[1] = l.packed[0] + (l.in_place ? 0 : l.chunk[0] / TILE * depth[0] * TILE_BYTES);
+    l.turned = (float *)(void *)(l.packed[1] + l.chunk[1] / TILE * depth[1] * TILE_BYTES);
+    l.sums = l.turned + (l.rows == 1 ? BLOCK * BLOCK : 0);
     return l;
 }
 
@@ -102,7 +138,8 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
 {
     static char origin[1];
     const layout l = layout_of(kernel, origin);
-    return (size_t)((char *)l.sums - origin) + (size_t)(l.blocks * BLOCK * BLOCK) * sizeof(float);
+    const int64_t blocks = l.waiting > 0 ? l.waiting * l.staying_blocks : 2;
+    return (size_t)((char *)l.sums - origin) + (size_t)(blocks * BLOCK * BLOCK) * sizeof(float);
 }
 
 /* A range of outer indices of one operand, and where its tiles are packed. */
@@ -190,80 +227,209 @@ CSE_AVX512 static void pack(const strip *s, bool columns)
             pack_tile(s, outer, at, columns);
 }
 
-/* ---- the product ---- */
+/* ---- a block ---- */
 
-/* Where the tiles of a panel lie, in bytes: along the depth, of the rows of a tile, and of the
- * panel of 16 beside it. */
+/* Where the tiles of a panel of rows lie, in bytes: along the depth, of the rows of a tile, and of
+ * the panel of 16 beside it. Those of columns are packed. */
 typedef struct panel {
     const char *from;
     int64_t step, stride, beside;
 } panel;
 
-/* 32 x 32 sums, and where they lie: rows are `stride` bytes apart; those before are packed. */
-typedef struct block_sums {
-    const float *before; /* NULL: 0 */
-    float *to;
-    int64_t stride;
-} block_sums;
+/* What is done between the multiplications of a block: nothing, its place in the result is
+ * prefetched, or that and rows of another block are finished. */
+typedef enum meanwhile { NOTHING, FETCH, NARROW, NARROW_BIASED, WIDE, WIDE_BIASED } meanwhile;
 
-/* Adds the products over `tiles` depth tiles of two panels of rows and two of columns. */
-CSE_TILES static void multiply_block(panel row, panel column, int64_t tiles, block_sums sums)
+/* One block: 32 x 32 sums over `tiles` depth tiles. Bytes between rows: `stride`. */
+typedef struct block_work {
+    panel row, column;
+    int64_t tiles;
+    const float *before; /* sums that this adds to, packed; NULL: 0 */
+    char *to;
+    int64_t stride;
+    /* Whole rows of finished sums that are stored meanwhile. */
+    meanwhile does;
+    const float *sums, *bias;
+    char *result;
+    int64_t rows, result_stride;
+    int64_t ahead; /* from there to this block's place in the result */
+} block_work;
+
+CSE_LANES __m512i rounded_above(__m512 x)
 {
-    const float *before = sums.before;
-    float *to = sums.to;
-    const int64_t stride = sums.stride, lower = TILE * stride / (int64_t)sizeof *to;
-    if (before == NULL) {
+    const __m512i bits = _mm512_castps_si512(x);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    return _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+}
+
+/* 32 numbers rounded as cse_lanes_to_bfloat16 does: their upper halves are put together. */
+CSE_LANES __m512i to_bfloat16(__m512 left, __m512 right)
+{
+    const __m512i upper =
+        _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
+                         25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    if (__builtin_expect(_mm512_cmp_ps_mask(left, right, _CMP_UNORD_Q) == 0, 1))
+        return _mm512_permutex2var_epi16(rounded_above(left), upper, rounded_above(right));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(cse_lanes_to_bfloat16(left)),
+                              cse_lanes_to_bfloat16(right), 1);
+}
+
+enum { LINE = 64 };
+
+CSE_LANES void fetch_line(const char *place)
+{
+    __asm__ volatile("prefetchw %0" ::"m"(*place));
+}
+
+/* What is done after a multiplication, as cse_matmul_finish does it, and the next row. */
+CSE_LANES void do_meanwhile(meanwhile does, block_work *b, const __m512 bias[2])
+{
+    if (does == NOTHING)
+        return;
+    if (does != FETCH) {
+        __m512 left = _mm512_load_ps(b->sums), right = _mm512_load_ps(b->sums + TILE);
+        if (does == NARROW_BIASED || does == WIDE_BIASED) {
+            left = _mm512_add_ps(left, bias[0]);
+            right = _mm512_add_ps(right, bias[1]);
+        }
+        if (does == NARROW || does == NARROW_BIASED) {
+            _mm512_storeu_si512(b->result, to_bfloat16(left, right));
+        } else {
+            _mm512_storeu_ps(b->result, left);
+            _mm512_storeu_ps(b->result + LINE, right);
+        }
+        b->sums += BLOCK;
+    }
+    fetch_line(b->result + b->ahead);
+    if (does != NARROW && does != NARROW_BIASED)
+        fetch_line(b->result + b->ahead + LINE);
+    b->result += b->result_stride;
+}
+
+/* One step of the depth. */
+CSE_TILE_LANES void multiply_step(meanwhile does, block_work *b, const __m512 bias[2])
+{
+    CSE_TILE_LOAD(4, b->row.from, b->row.stride);
+    CSE_TILE_LOAD(6, b->column.from, TILE_BYTES / TILE);
+    CSE_TILE_MULTIPLY(0, 4, 6);
+    do_meanwhile(does, b, bias);
+    CSE_TILE_LOAD(7, b->column.from + b->column.beside, TILE_BYTES / TILE);
+    CSE_TILE_MULTIPLY(1, 4, 7);
+    do_meanwhile(does, b, bias);
+    CSE_TILE_LOAD(5, b->row.from + b->row.beside, b->row.stride);
+    CSE_TILE_MULTIPLY(2, 5, 6);
+    do_meanwhile(does, b, bias);
+    CSE_TILE_MULTIPLY(3, 5, 7);
+    do_meanwhile(does, b, bias);
+    b->row.from += b->row.step;
+    b->column.from += TILE_BYTES;
+}
+
+CSE_TILE_LANES void multiply_as(meanwhile does, const block_work *block)
+{
+    enum { ROW = BLOCK * sizeof(float), MULTIPLICATIONS = 4 };
+    block_work b = *block;
+    __m512 bias[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() };
+    if (does == NARROW_BIASED || does == WIDE_BIASED) {
+        bias[0] = _mm512_loadu_ps(b.bias);
+        bias[1] = _mm512_loadu_ps(b.bias + TILE);
+    }
+    if (b.before == NULL) {
         CSE_TILE_ZERO(0);
         CSE_TILE_ZERO(1);
         CSE_TILE_ZERO(2);
         CSE_TILE_ZERO(3);
     } else {
-        CSE_TILE_LOAD(0, before, BLOCK * sizeof *to);
-        CSE_TILE_LOAD(1, before + TILE, BLOCK * sizeof *to);
-        CSE_TILE_LOAD(2, before + TILE * BLOCK, BLOCK * sizeof *to);
-        CSE_TILE_LOAD(3, before + TILE * BLOCK + TILE, BLOCK * sizeof *to);
+        CSE_TILE_LOAD(0, b.before, ROW);
+        CSE_TILE_LOAD(1, b.before + TILE, ROW);
+        CSE_TILE_LOAD(2, b.before + TILE * BLOCK, ROW);
+        CSE_TILE_LOAD(3, b.before + TILE * BLOCK + TILE, ROW);
     }
-    for (; tiles > 0; tiles--, row.from += row.step, column.from += column.step) {
-        CSE_TILE_LOAD(4, row.from, row.stride);
-        CSE_TILE_LOAD(6, column.from, column.stride);
-        CSE_TILE_MULTIPLY(0, 4, 6);
-        CSE_TILE_LOAD(7, column.from + column.beside, column.stride);
-        CSE_TILE_MULTIPLY(1, 4, 7);
-        CSE_TILE_LOAD(5, row.from + row.beside, row.stride);
-        CSE_TILE_MULTIPLY(2, 5, 6);
-        CSE_TILE_MULTIPLY(3, 5, 7);
-    }
-    CSE_TILE_STORE(0, to, stride);
-    CSE_TILE_STORE(1, to + TILE, stride);
-    CSE_TILE_STORE(2, to + lower, stride);
-    CSE_TILE_STORE(3, to + lower + TILE, stride);
+    const int64_t steps = does == NOTHING ? 0 : least(b.rows / MULTIPLICATIONS, b.tiles);
+    for (int64_t i = 0; i < steps; i++)
+        multiply_step(does, &b, bias);
+    for (int64_t i = steps; i < b.tiles; i++)
+        multiply_step(NOTHING, &b, bias);
+    CSE_TILE_STORE(0, b.to, b.stride);
+    CSE_TILE_STORE(1, b.to + LINE, b.stride);
+    CSE_TILE_STORE(2, b.to + TILE * b.stride, b.stride);
+    CSE_TILE_STORE(3, b.to + TILE * b.stride + LINE, b.stride);
+    if (does != NOTHING && does != FETCH)
+        for (int64_t i = steps * MULTIPLICATIONS; i < b.rows; i++)
+            do_meanwhile(does, &b, bias);
 }
 
-/* A chunk of the staying operand and one of the other, over one range of the depth. */
+#define DEFINE_MULTIPLY(NAME, DOES)                 \
+    CSE_TILES static void NAME(const block_work *b) \
+    {                                               \
+        multiply_as(DOES, b);                       \
+    }
+
+DEFINE_MULTIPLY(multiply_alone, NOTHING)
+DEFINE_MULTIPLY(multiply_fetching, FETCH)
+DEFINE_MULTIPLY(multiply_narrowing, NARROW)
+DEFINE_MULTIPLY(multiply_narrowing_biased, NARROW_BIASED)
+DEFINE_MULTIPLY(multiply_storing, WIDE)
+DEFINE_MULTIPLY(multiply_storing_biased, WIDE_BIASED)
+
+static void multiply_block(const block_work *b)
+{
+    static void (*const by[])(const block_work *) = {
+        [NOTHING] = multiply_alone,    [FETCH] = multiply_fetching,
+        [NARROW] = multiply_narrowing, [NARROW_BIASED] = multiply_narrowing_biased,
+        [WIDE] = multiply_storing,     [WIDE_BIASED] = multiply_storing_biased,
+    };
+    by[b->does](b);
+}
+
+/* Transposes 32 x 32 sums. */
+CSE_AVX512 static void turn_block(const float *from, float *to)
+{
+    for (int64_t row = 0; row < BLOCK; row += TILE)
+        for (int64_t column = 0; column < BLOCK; column += TILE) {
+            __m512 x[TILE];
+            CSE_UNROLL for (int i = 0; i < TILE; i++) x[i] =
+                _mm512_load_ps(from + (row + i) * BLOCK + column);
+            cse_lanes_transpose(x);
+            CSE_UNROLL for (int i = 0; i < TILE; i++)
+                _mm512_store_ps(to + (column + i) * BLOCK + row, x[i]);
+        }
+}
+
+/* ---- the product ---- */
+
+/* Packed tiles of one operand: a chunk of it over a part of the depth. */
+typedef struct packed_part {
+    int64_t start;        /* of the chunk */
+    int64_t depth, tiles; /* where the part of the depth begins, and its depth tiles */
+} packed_part;
+
 typedef struct work {
     const cse_narrow_kernel *kernel;
     const layout *l;
-    const cse_matmul_side *sides;
+    const cse_matmul_side *sides[2]; /* that give rows and columns */
     const cse_matmul_end *end;
-    int64_t start[2];         /* where the chunks begin */
-    int64_t depth, tiles;     /* where the range begins, and its depth tiles */
-    cse_matmul_block pending; /* whose epilogue is due; no rows: none */
+    packed_part part[2];
+    cse_matmul_block pending; /* of the result, whose epilogue is due; no rows: none */
+    const float *pending_sums;
 } work;
 
-/* The panel of 32 outer indices from `outer` (of the chunk) on, at depth tile `at` of the range. */
+/* The panel of 32 outer indices from `outer` (of the chunk) on, at depth tile `at`. */
 static panel panel_of(const work *w, int side, int64_t outer, int64_t at)
 {
+    const packed_part *part = &w->part[side];
     if (side == 0 && w->l->in_place) {
-        const int64_t stride = w->sides[0].outer_stride * (int64_t)sizeof(uint16_t);
-        const bool single = w->start[0] + outer + TILE >= w->sides[0].size;
-        return (panel){ (const char *)w->sides[0].values + (w->start[0] + outer) * stride +
-                            (w->depth + at) * TILE_DEPTH * (int64_t)sizeof(uint16_t),
+        const int64_t stride = w->sides[0]->outer_stride * (int64_t)sizeof(uint16_t);
+        const bool single = part->start + outer + TILE >= w->sides[0]->size;
+        return (panel){ (const char *)w->sides[0]->values + (part->start + outer) * stride +
+                            at * TILE_DEPTH * (int64_t)sizeof(uint16_t),
                         TILE_DEPTH * sizeof(uint16_t), stride,
                         /* Beyond the last row the same ones are read again, for nothing. */
                         single ? 0 : TILE * stride };
     }
-    return (panel){ w->l->packed[side] + (outer / TILE * w->tiles + at) * TILE_BYTES, TILE_BYTES,
-                    TILE_BYTES / TILE, w->tiles * TILE_BYTES };
+    return (panel){ w->l->packed[side] +
+                        (outer / TILE * part->tiles + at - part->depth) * TILE_BYTES,
+                    TILE_BYTES, TILE_BYTES / TILE, part->tiles * TILE_BYTES };
 }
 
 static void finish_pending(work *w)
@@ -273,91 +439,157 @@ static void finish_pending(work *w)
     w->pending.rows = 0;
 }
 
+/* Sums that are finished; `block`: their place but for an exchange. */
+static void finish_later(work *w, const cse_matmul_block *block)
+{
+    w->pending = *block;
+    w->pending_sums = block->values;
+    if (w->l->rows == 0)
+        return;
+    turn_block(block->values, w->l->turned);
+    w->pending = (cse_matmul_block){ w->l->turned,   BLOCK,      block->column,
+                                     block->columns, block->row, block->rows };
+}
+
+static char *place_of(const cse_matmul_end *end, int64_t row, int64_t column)
+{
+    return (char *)end->to +
+           (row * end->stride + column) * (int64_t)(end->dtype == CSE_FLOAT32 ? 4 : 2);
+}
+
+/* What can be done while the block `own` of the result is multiplied; NULL: it is not finished. */
+static void plan_meanwhile(const work *w, const cse_matmul_block *own, block_work *b)
+{
+    const cse_matmul_end *end = w->end;
+    const cse_matmul_block *pending = &w->pending;
+    const bool narrow = end->dtype == CSE_BFLOAT16, biased = end->bias != NULL;
+    char *place = own != NULL ? place_of(end, own->row, own->column) : NULL;
+    if (!narrow && end->dtype != CSE_FLOAT32)
+        return;
+    b->result_stride = end->stride * (narrow ? 2 : 4);
+    if (pending->rows > 0 && pending->columns == BLOCK && !end->relu) {
+        b->does = narrow ? (biased ? NARROW_BIASED : NARROW) : (biased ? WIDE_BIASED : WIDE);
+        b->sums = pending->values;
+        b->bias = biased ? end->bias + pending->column : NULL;
+        b->result = place_of(end, pending->row, pending->column);
+        b->rows = pending->rows;
+        b->ahead = place != NULL ? place - b->result : 0;
+    } else if (own != NULL) {
+        b->does = FETCH;
+        b->result = place;
+        b->rows = own->rows;
+    }
+}
+
+/* A piece of the depth: from tile `at` on. */
+typedef struct piece {
+    int64_t at, tiles;
+} piece;
+
 /* One block over one piece; `outer`: of rows and columns in their chunks. */
-static void multiply_piece(work *w, const int64_t outer[2], int64_t at, float *sums)
+static void multiply_piece(work *w, const int64_t outer[2], const piece *p, float *sums)
 {
     const layout *l = w->l;
     const cse_matmul_end *end = w->end;
-    const int64_t tiles = least(PIECE, w->tiles - at), row = w->start[0] + outer[0],
-                  column = w->start[1] + outer[1];
-    const bool first = w->depth + at == 0, last = w->depth + at + tiles == l->depth_tiles;
+    const int64_t row = w->part[0].start + outer[0], column = w->part[1].start + outer[1];
+    const bool first = p->at == 0, last = p->at + p->tiles == l->depth_tiles;
     const cse_matmul_block block = { sums,   BLOCK,
-                                     row,    least(BLOCK, w->kernel->sizes.m - row),
-                                     column, least(BLOCK, w->kernel->sizes.n - column) };
+                                     row,    least(BLOCK, l->size[0] - row),
+                                     column, least(BLOCK, l->size[1] - column) };
     const bool bare = end->dtype == CSE_FLOAT32 && end->bias == NULL && !end->relu &&
-                      block.rows == BLOCK && block.columns == BLOCK;
+                      l->rows == 0 && block.rows == BLOCK && block.columns == BLOCK;
     const bool direct = last && bare;
-    float *to = direct ? (float *)end->to + row * end->stride + column : sums;
+    block_work b = { .row = panel_of(w, 0, outer[0], p->at),
+                     .column = panel_of(w, 1, outer[1], p->at),
+                     .tiles = p->tiles,
+                     .before = first && !end->continues ? NULL : sums,
+                     .to = direct ? place_of(end, row, column) : (char *)sums,
+                     .stride = (direct ? end->stride : BLOCK) * (int64_t)sizeof *sums };
     if (first && end->continues)
         cse_matmul_begin(end, &block, sums, BLOCK, BLOCK);
-    multiply_block(panel_of(w, 0, outer[0], at), panel_of(w, 1, outer[1], at), tiles,
-                   (block_sums){ first && !end->continues ? NULL : sums, to,
-                                 (direct ? end->stride : BLOCK) * (int64_t)sizeof *to });
+    plan_meanwhile(w, last && l->rows == 0 ? &block : NULL, &b);
+    multiply_block(&b);
+    if (b.does > FETCH)
+        w->pending.rows = 0;
     finish_pending(w);
     if (last && !direct)
-        w->pending = block;
+        finish_later(w, &block);
 }
 
 /* Each panel of the passing chunk meets the whole staying chunk, piece by piece. */
 static void multiply_chunks(work *w)
 {
     const layout *l = w->l;
-    const int64_t sizes[2] = { w->kernel->sizes.m, w->kernel->sizes.n };
     const int stays = l->stays, passes = 1 - stays;
+    const packed_part *passing = &w->part[passes];
+    const int64_t end = passing->depth + passing->tiles,
+                  size = quotient_up(passing->tiles, quotient_up(passing->tiles, PIECE));
     int64_t ends[2], turn = 0, outer[2];
     for (int i = 0; i < 2; i++)
-        ends[i] = least(l->chunk[i], sizes[i] - w->start[i]);
+        ends[i] = least(l->chunk[i], l->size[i] - w->part[i].start);
     for (outer[passes] = 0; outer[passes] < ends[passes]; outer[passes] += BLOCK) {
-        /* The sums that wait for the next piece: of this panel, or of all panels. */
-        int64_t number = (w->start[passes] + outer[passes]) / BLOCK;
-        float *sums = l->sums;
-        if (l->range < l->depth_tiles)
-            sums += number * l->staying_blocks * BLOCK * BLOCK;
-        for (int64_t at = 0; at < w->tiles; at += PIECE)
+        /* The sums that wait for another piece: of this panel, of the chunk's, or of all panels. */
+        const int64_t number = (passing->start + outer[passes]) / BLOCK,
+                      row = l->waiting > 0 ? number % l->waiting : 0;
+        piece p = { passing->depth, 0 };
+        for (; p.at < end; p.at += size) {
+            p.tiles = least(size, end - p.at);
             for (outer[stays] = 0; outer[stays] < ends[stays]; outer[stays] += BLOCK) {
-                int64_t block = l->waits ? outer[stays] / BLOCK : turn;
+                const int64_t block =
+                    l->waiting > 0 ? row * l->staying_blocks + outer[stays] / BLOCK : turn;
+                float *sums = l->sums + block * BLOCK * BLOCK;
                 turn = 1 - turn;
-                if (w->pending.values == sums + block * BLOCK * BLOCK)
+                if (w->pending.rows > 0 && w->pending_sums == sums)
                     finish_pending(w);
-                multiply_piece(w, outer, at, sums + block * BLOCK * BLOCK);
+                multiply_piece(w, outer, &p, sums);
             }
+        }
     }
 }
 
-/* Packs a chunk from `first` on, or what is left of the operand. */
-static void pack_chunk(work *w, int side, int64_t first)
+/* Packs a chunk, or what is left of the operand, over a part of the depth. */
+static void pack_part(work *w, int side, packed_part part)
 {
-    w->start[side] = first;
+    w->part[side] = part;
     if (side == 0 && w->l->in_place)
         return;
-    int64_t left = quotient_up(w->sides[side].size - first, BLOCK) * BLOCK;
-    const strip s = {
-        &w->sides[side], w->kernel->sizes.k, first, least(w->l->chunk[side], left), w->depth,
-        w->tiles,        w->l->packed[side]
-    };
+    const int64_t left = quotient_up(w->l->size[side] - part.start, BLOCK) * BLOCK;
+    const strip s = { w->sides[side],    w->kernel->sizes.k,
+                      part.start,        least(w->l->chunk[side], left),
+                      part.depth,        part.tiles,
+                      w->l->packed[side] };
     pack(&s, side == 1);
+}
+
+/* All of the passing operand meets the chunk of the staying one that is packed. `packed`: where the
+ * passing one is packed as a whole, it is so already. */
+static void pass(work *w, bool packed)
+{
+    const layout *l = w->l;
+    const int passes = 1 - l->stays;
+    const packed_part *staying = &w->part[l->stays];
+    const int64_t end = staying->depth + staying->tiles;
+    for (int64_t j = 0; j < l->size[passes]; j += l->chunk[passes])
+        for (int64_t depth = staying->depth; depth < end; depth += l->step) {
+            if (!packed || l->chunk[passes] < l->size[passes] || l->step < l->depth_tiles)
+                pack_part(w, passes, (packed_part){ j, depth, least(l->step, end - depth) });
+            multiply_chunks(w);
+        }
 }
 
 static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
                      const cse_matmul_end *end, void *place)
 {
     const layout l = layout_of(kernel, place);
-    const int stays = l.stays, passes = 1 - stays;
-    work w = { .kernel = kernel, .l = &l, .sides = sides, .end = end };
+    work w = {
+        .kernel = kernel, .l = &l, .sides = { &sides[l.rows], &sides[1 - l.rows] }, .end = end
+    };
     cse_tiles_configure();
-    for (int64_t i = 0; i < sides[stays].size; i += l.chunk[stays])
-        for (w.depth = 0; w.depth < l.depth_tiles; w.depth += l.range) {
-            w.tiles = least(l.range, l.depth_tiles - w.depth);
-            pack_chunk(&w, stays, i);
-            for (int64_t j = 0; j < sides[passes].size; j += l.chunk[passes]) {
-                bool packed =
-                    i > 0 && l.chunk[passes] >= sides[passes].size && l.range == l.depth_tiles;
-                if (packed)
-                    w.start[passes] = j;
-                else
-                    pack_chunk(&w, passes, j);
-                multiply_chunks(&w);
-            }
+    for (int64_t i = 0; i < l.size[l.stays]; i += l.chunk[l.stays])
+        for (int64_t depth = 0; depth < l.depth_tiles; depth += l.range) {
+            pack_part(&w, l.stays,
+                      (packed_part){ i, depth, least(l.range, l.depth_tiles - depth) });
+            pass(&w, i > 0);
         }
     finish_pending(&w);
     cse_tiles_release();

@@ -7,8 +7,11 @@
 
 #include <stdint.h>
 
-/* For functions that use the registers. */
-#define CSE_TILES __attribute__((target("amx-tile,amx-bf16"), noinline))
+/* For functions that use the registers, and the vector units between their instructions. The
+ * second is of those that become part of such a function. */
+#define CSE_TILE_TARGET target("amx-tile,amx-bf16,avx512f,avx512vl,avx512bw,avx512dq")
+#define CSE_TILES __attribute__((CSE_TILE_TARGET, noinline))
+#define CSE_TILE_LANES static inline __attribute__((CSE_TILE_TARGET, always_inline))
 
 /* Rows are `stride` bytes apart in memory. */
 #define CSE_TILE_LOAD(register, from, stride)                                                   \

@@ -180,6 +180,41 @@ START_TEST(sizes_around_every_border)
 }
 END_TEST
 
+/* The second operand gives the rows, and blocks of the result are transposed: whole ones, and what
+ * is left of either operand. */
+START_TEST(exchanged_operands)
+{
+    static const int64_t sizes[][3] = {
+        { 17, 208, 96 }, { 5, 48, 64 }, { 1, 16, 32 }, { 33, 336, 1056 }, { 64, 160, 544 }
+    };
+    const int64_t *s = sizes[_i];
+    for (int flags = 0; flags < 16; flags += SANITIZED ? 5 : 1) {
+        const product p = { s[0], s[1],      s[2],      flags & 1,
+                            true, flags & 2, flags & 4, flags & 8 ? CSE_BFLOAT16 : CSE_FLOAT32,
+                            false };
+        const cse_narrow_kernel kernel = { .sizes = { 1, p.m, p.n, p.k, p.transpose_a, true } };
+        ck_assert(is_exchanged(&kernel));
+        check_product(&p);
+    }
+}
+END_TEST
+
+/* Rows or columns that pass are packed step by step, a chunk of them after another. */
+START_TEST(several_steps_and_chunks)
+{
+    static const int64_t sizes[][3] = { { 1100, 40, 300 }, { 40, 1090, 290 }, { 700, 33, 520 } };
+    const int64_t *s = sizes[_i];
+    const cse_narrow_kernel kernel = { .sizes = { 1, s[0], s[1], s[2], true, false } };
+    static char origin[1];
+    const layout l = layout_of(&kernel, origin);
+    ck_assert_int_lt(l.step, l.range);
+    ck_assert_int_lt(l.chunk[1 - l.stays], l.size[1 - l.stays]);
+    check_product(&(product){ s[0], s[1], s[2], true, false, false, false, CSE_FLOAT32, false });
+    check_product(&(product){ s[0], s[1], s[2], true, false, false, false, CSE_FLOAT32, true });
+    check_product(&(product){ s[0], s[1], s[2], true, false, true, true, CSE_BFLOAT16, false });
+}
+END_TEST
+
 /* 1, a border of a tile of so many, one beside it, or anything up to eight tiles. */
 static int64_t random_size(uint32_t number, uint32_t unit)
 {
@@ -226,7 +261,7 @@ START_TEST(what_is_packed_fits_the_cache)
         const layout l = layout_of(&kernel, origin);
         const int64_t staying = l.chunk[l.stays] * l.range * TILE_DEPTH * 2;
         ck_assert_int_le(staying, STAYING_BYTES);
-        ck_assert(l.in_place || l.chunk[1 - l.stays] * l.range * TILE_DEPTH * 2 <= PASSING_BYTES ||
+        ck_assert(l.in_place || l.chunk[1 - l.stays] * l.step * TILE_DEPTH * 2 <= PASSING_BYTES ||
                   l.chunk[1 - l.stays] == BLOCK);
         ck_assert_int_ge(l.chunk[l.stays], least(ENOUGH, least(sizes[i][0], sizes[i][1])));
     }
@@ -243,6 +278,8 @@ int main(void)
     TCase *cases = tcase_create("matrix product");
     tcase_set_timeout(cases, 300);
     tcase_add_loop_test(cases, sizes_around_every_border, 0, 14);
+    tcase_add_loop_test(cases, exchanged_operands, 0, 5);
+    tcase_add_loop_test(cases, several_steps_and_chunks, 0, 3);
     tcase_add_test(cases, random_sizes);
     tcase_add_test(cases, several_ranges_and_chunks);
     tcase_add_test(cases, what_is_packed_fits_the_cache);

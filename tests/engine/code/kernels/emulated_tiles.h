@@ -62,7 +62,9 @@ static void multiply_tiles(tile *sums, const tile *rows, const tile *columns)
     _mm_setcsr(mode);
 }
 
-#define CSE_TILES
+#define CSE_TILE_TARGET target("avx512f,avx512vl,avx512bw,avx512dq")
+#define CSE_TILES __attribute__((CSE_TILE_TARGET))
+#define CSE_TILE_LANES static inline __attribute__((CSE_TILE_TARGET, always_inline))
 #define CSE_TILE_LOAD(register, from, stride) load_tile(&registers[register], from, stride)
 #define CSE_TILE_STORE(register, to, stride) store_tile_at(&registers[register], to, stride)
 #define CSE_TILE_ZERO(register) memset(&registers[register], 0, sizeof(tile))

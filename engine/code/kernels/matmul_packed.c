@@ -7,6 +7,10 @@
  * exact, in a block that stays in L2; the last piece adds the bias, rounds and stores. So the bits
  * depend on the operands and the order alone.
  *
+ * Where rows are packed, too, and L2 has room for both, columns are packed for one piece at a time:
+ * packed over a depth that L2 does not hold, they would be written to the next cache and read from
+ * there for each block of rows.
+ *
  * Rows whose units (packed_tiles.h) lie one behind the other in memory are read in place. All
  * others are packed to panels like those of the columns: steps are interleaved two by two where
  * they form pairs, zeros fill up an odd depth, and 16-bit values that are no pairs are widened.
@@ -15,6 +19,9 @@
  * second gives the rows, so that the larger one need not be packed; each block is transposed at its
  * end. */
 #include "engine/code/kernels/matmul_few_rows.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
@@ -26,7 +33,8 @@ enum { PIECE = 384, MOST_COLUMNS = 384, MOST_ROWS = 192 };
 /* Of packed columns: a deeper product is cut into stretches of the depth. Of the sums that it then
  * keeps of all rows: with more rows, chunks have fewer columns. */
 enum { COLUMNS_BYTES = 1 << 22, SUMS_BYTES = 1 << 24 };
-/* Packed row by row: panels side by side whose source is read at once. */
+/* Packed row by row: panels side by side whose source is read at once; all of the columns where L2
+ * holds what is written. */
 enum { PACKED_TOGETHER = 4 };
 
 /* How a product is divided, and where its parts are in the scratch memory. */
@@ -36,6 +44,7 @@ typedef struct layout {
     int64_t steps;          /* of a unit: 2 in the order `dot`, else 1 */
     int64_t stretch, piece; /* of the depth, in units: the packed columns' and what is computed */
     int64_t columns, rows;  /* of a chunk and of a block */
+    int64_t together;       /* panels that are packed side by side */
     int64_t sums_stride;    /* of the kept sums */
     int64_t sums_rows;      /* 0: no sums are kept */
     /* Places in the scratch: of packed rows (packed columns are at its beginning), of kept sums,
@@ -78,6 +87,35 @@ static bool is_exchanged(const cse_narrow_kernel *kernel)
            (s->n - s->m) * s->k >= s->m * s->n;
 }
 
+/* Of the second cache; 0 where the system does not tell. */
+static int64_t second_cache_bytes(void)
+{
+    static _Atomic int64_t known = -1;
+    int64_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+    if (bytes >= 0)
+        return bytes;
+    bytes = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    bytes = bytes > 0 ? bytes : 0;
+    atomic_store_explicit(&known, bytes, memory_order_relaxed);
+    return bytes;
+}
+
+/* Whether the columns are packed for one piece at a time: over all `units`, they would take more
+ * than half of the second cache, but those of a piece, a block of packed rows and its sums are in
+ * three quarters of it. */
+static bool is_by_pieces(const layout *l, int64_t rows, int64_t units)
+{
+    const int64_t piece_bytes = (l->columns + l->rows) * PIECE * CSE_UNIT_BYTES +
+                                l->rows * l->columns * (int64_t)sizeof(float);
+    const int64_t second = second_cache_bytes();
+    return l->packs_rows && units > PIECE && piece_bytes <= second / 4 * 3 &&
+           l->columns * units * CSE_UNIT_BYTES > second / 2 &&
+           rows * l->columns * (int64_t)sizeof(float) <= SUMS_BYTES;
+}
+
 static layout layout_of(const cse_narrow_kernel *kernel)
 {
     const cse_matmul_sizes *s = &kernel->sizes;
@@ -89,8 +127,12 @@ static layout layout_of(const cse_narrow_kernel *kernel)
     l.blocked = l.exchanged || (kernel->result != CSE_FLOAT32 && kernel->result != CSE_BFLOAT16);
     l.columns = part_of(columns, MOST_COLUMNS, PANEL);
     l.rows = part_of(rows, MOST_ROWS, PANEL);
+    l.together = PACKED_TOGETHER;
     l.stretch = part_of(units, COLUMNS_BYTES / CSE_UNIT_BYTES / l.columns, 1);
-    if (l.stretch < units) {
+    if (is_by_pieces(&l, rows, units)) {
+        l.together = l.columns / PANEL;
+        l.stretch = part_of(units, PIECE, 1);
+    } else if (l.stretch < units) {
         const int64_t fitting = SUMS_BYTES / (int64_t)sizeof(float) / rows / PANEL * PANEL;
         l.columns = least(l.columns, fitting > PANEL ? fitting : PANEL);
         l.stretch = part_of(units, COLUMNS_BYTES / CSE_UNIT_BYTES / l.columns, 1);
@@ -119,6 +161,7 @@ typedef struct part {
     int64_t k, steps;     /* the operand's depth: what lies beyond is 0; steps of a unit */
     int64_t outer, width; /* outer indices: `width` from `outer` on */
     int64_t first, units; /* of the depth */
+    int64_t together;     /* panels side by side, as layout has it */
     char *to;             /* [panel][units][PANEL] */
 } part;
 
@@ -159,12 +202,12 @@ CSE_LANES void pack_unit(const part *p, cse_dtype dtype, int64_t unit, int64_t a
 
 CSE_LANES void pack_along(const part *p, cse_dtype dtype)
 {
-    enum { AHEAD = 8, MOST_LEFT = PACKED_TOGETHER * PANEL };
+    enum { AHEAD = 8 };
     const int64_t stride = p->side->depth_stride, size = (int64_t)cse_dtype_size(dtype);
-    for (int64_t first = 0; first < p->width; first += MOST_LEFT)
+    for (int64_t first = 0; first < p->width; first += p->together * PANEL)
         for (int64_t unit = 0; unit < p->units; unit++) {
             const int64_t begin = (p->first + unit) * p->steps * stride + p->outer;
-            for (int64_t i = first; i < least(p->width, first + MOST_LEFT); i += PANEL) {
+            for (int64_t i = first; i < least(p->width, first + p->together * PANEL); i += PANEL) {
                 const char *ahead =
                     (const char *)p->side->values + (begin + i + AHEAD * stride) * size;
                 __builtin_prefetch(ahead);
@@ -297,6 +340,14 @@ static void fetch_ahead(const work *w, const row_source *rows, int64_t first, in
             __builtin_prefetch(rows->from + r * rows->row_bytes + at);
 }
 
+/* Fetches the sums that the tile to the right of this one, of `rows` rows, goes on from. */
+static void fetch_sums(const cse_packed_tile *tile, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t v = PANEL; v < 2 * PANEL; v += CSE_LANE_COUNT)
+            __builtin_prefetch(tile->old + r * tile->old_stride + v, 1);
+}
+
 /* Rows `i` to `i + count` of the block, a panel's at most, times all panels of the chunk. */
 static void multiply_rows(const work *w, int64_t i, int64_t count)
 {
@@ -315,6 +366,8 @@ static void multiply_rows(const work *w, int64_t i, int64_t count)
             tile.row_bytes = rows.row_bytes;
             tile.unit_bytes = rows.unit_bytes;
             tile.panel = panel;
+            if (w->l.packs_rows && tile.old != NULL && j + PANEL < w->width)
+                fetch_sums(&tile, size);
             cse_packed_tile_run(&tile, size, least(PANEL, w->width - j));
         }
     }
@@ -325,7 +378,7 @@ static void multiply_piece(const work *w)
 {
     if (w->l.packs_rows)
         pack(&(part){ w->rows, w->kernel->sizes.k, w->l.steps, w->row, w->height, w->first,
-                      w->units, w->row_panels });
+                      w->units, w->l.together, w->row_panels });
     for (int64_t i = 0; i < w->height; i += PANEL)
         multiply_rows(w, i, least(PANEL, w->height - i));
 }
@@ -406,7 +459,7 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
         for (w.stretch = 0; w.stretch < w.all_units; w.stretch += w.l.stretch) {
             w.packed = least(w.l.stretch, w.all_units - w.stretch);
             pack(&(part){ w.columns, kernel->sizes.k, w.l.steps, w.column, w.width, w.stretch,
-                          w.packed, w.column_panels });
+                          w.packed, w.l.together, w.column_panels });
             for (w.row = 0; w.row < w.rows->size; w.row += w.l.rows) {
                 w.height = least(w.l.rows, w.rows->size - w.row);
                 multiply_block(&w);

@@ -107,6 +107,21 @@ START_TEST(deep_products_give_the_same_bits)
 }
 END_TEST
 
+/* Several blocks of packed rows, for which the columns are packed piece by piece of the depth, with
+ * the sums of all blocks kept in between. */
+START_TEST(packed_rows_give_the_same_bits)
+{
+    static const cse_dtype results[] = { CSE_FLOAT32, CSE_BFLOAT16, CSE_FLOAT16 };
+    const product p = { 1,       200,     96,          2797,        true,       false,
+                        _i == 0, _i == 0, CSE_FLOAT32, CSE_FLOAT32, results[_i] };
+    kernel_case one;
+    build(&p, &one);
+    draw(&one, (uint64_t)_i, (spread){ -3, 6, 0 });
+    check_ways(&one, &p, 0);
+    kernel_case_end(&one);
+}
+END_TEST
+
 /* What the comparisons are worth: a way that runs here is the one that was asked for. */
 START_TEST(the_wanted_ways_are_used)
 {
@@ -362,6 +377,7 @@ int main(void)
     tcase_add_test(cases, every_combination_of_types);
     tcase_add_test(cases, every_way_gives_the_same_bits);
     tcase_add_test(cases, deep_products_give_the_same_bits);
+    tcase_add_loop_test(cases, packed_rows_give_the_same_bits, 0, 3);
     tcase_add_test(cases, the_wanted_ways_are_used);
     tcase_add_test(cases, extreme_values_give_the_same_bits);
     tcase_add_test(cases, the_order_of_summation);

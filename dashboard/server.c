@@ -86,6 +86,8 @@ static cse_status start(cse_server *server)
                                                    .together = o->model_together,
                                                    .queue = o->model_queue },
                             &server->models));
+    server->replays = cse_replays_new(&(cse_replays_options){
+        .executable = server->executable, .root = o->root, .confinement = server->confinement });
     server->hooks = (cse_call_hooks){ .server = server,
                                       .self = cse_jobs_db_view(server->jobs),
                                       .admits = cse_own_jobs_admits,
@@ -146,6 +148,7 @@ void cse_server_stop(cse_server **result)
         cse_models_end(server->models); /* their calls are answered before the threads end */
     cse_http_stop(&server->http);
     cse_models_close(&server->models);
+    cse_replays_close(&server->replays);
     cse_jobs_close(&server->jobs);
     cse_feed_destroy(&server->feed);
     cse_readers_destroy(&server->readers);

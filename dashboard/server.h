@@ -14,6 +14,7 @@
 #include "dashboard/http/http.h"
 #include "dashboard/models/model_calls.h"
 #include "dashboard/queue/jobs.h"
+#include "dashboard/replays/replays.h"
 
 typedef struct cse_server_options {
     const char *root, *run_dir; /* one of them */
@@ -39,6 +40,7 @@ typedef struct cse_server {
     cse_feed *feed;
     cse_readers *readers;
     cse_models *models;
+    cse_replays *replays;
     cse_confinement *confinement; /* of jobs */
     cse_token_list tokens;        /* of the operator's file */
     cse_call_hooks hooks;

@@ -5,9 +5,7 @@
 #include "cli/arguments/command_line.h"
 
 /* clang-format off */
-#define CSE_CONFINE_OPTIONS                                                                       \
-    { "confine", NULL, NULL,                                                                      \
-      "restricts the job to --model_dir, which must be given, and the folders below" },           \
+#define CSE_CONFINED_OPTIONS                                                                      \
     { "data_root", "DIR", NULL,                                                                   \
       "with --confine: input is read below DIR; repeatable; default: the data sets of Debian" },  \
     { "output_root", "DIR", NULL, "with --confine: output may lie below DIR, too; repeatable" },  \
@@ -21,6 +19,10 @@
       "with --confine: the job may use the hosts of its place; its workers are held there" },     \
     { "queue_root", "DIR", NULL,                                                                  \
       "with --confine: the queue of the job, whose other jobs it may read; given by serve" }
+#define CSE_CONFINE_OPTIONS                                                                       \
+    { "confine", NULL, NULL,                                                                      \
+      "restricts the job to --model_dir, which must be given, and the folders below" },           \
+    CSE_CONFINED_OPTIONS
 /* clang-format on */
 
 /* Confines this process if the command line asks for it, before it reads the configuration; makes

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/arguments/command_line.h"
+#include "cli/arguments/confine.h"
 #include "cli/arguments/option_values.h"
 #include "cli/models/tensor_lines.h"
 #include "cli/terminal/json_values.h"
@@ -28,6 +29,7 @@ typedef struct question {
     bool computed;              /* of what the step computes, not of the states after it */
     int64_t first, last, every; /* of a series; last 0: none is asked for */
     bool json;
+    const char **confinement; /* options of the replay's `csengine start`, ended by NULL */
 } question;
 
 /* ---- the answer ---- */
@@ -158,6 +160,7 @@ static cse_status look(const question *q)
                                          .step = q->step,
                                          .num_csx = (int)q->num_csx,
                                          .latest = INT64_MAX,
+                                         .confinement = q->confinement,
                                          .values = !q->computed         ? NULL
                                                    : q->pattern != NULL ? q->pattern
                                                                         : ".*" };
@@ -209,6 +212,7 @@ static cse_status watch(const question *q)
                                          .step = q->last,
                                          .num_csx = (int)q->num_csx,
                                          .every = q->every,
+                                         .confinement = q->confinement,
                                          .latest = q->first - 1 };
     cse_status status = cse_replay_run(&options, &replay);
     if (status == CSE_OK && !q->json)
@@ -272,8 +276,32 @@ static cse_status read_question(const cse_command_line *line, question *q)
     return CSE_OK;
 }
 
+/* The folder that the replay may write to is its own. */
+static cse_status read_confinement(const cse_command_line *line, cse_arena *arena, question *q)
+{
+    static const cse_option table[] = { CSE_CONFINE_OPTIONS, { 0 } };
+    int count = 0;
+    q->confinement =
+        cse_arena_alloc(arena, ((size_t)line->option_count + 1) * sizeof *q->confinement);
+    for (int i = 0; i < line->option_count; i++)
+        for (const cse_option *o = table; o->name != NULL; o++)
+            if (strcmp(line->options[i].option->name, o->name) == 0)
+                q->confinement[count++] =
+                    o->argument != NULL
+                        ? cse_arena_printf(arena, "--%s=%s", o->name, line->options[i].value)
+                        : cse_arena_printf(arena, "--%s", o->name);
+    q->confinement[count] = NULL;
+    if (count == 0)
+        q->confinement = NULL;
+    if (count > 0 && !cse_option_is_on(line, "confine"))
+        return cse_fail(CSE_USAGE, "inspect: %s has no effect without --confine",
+                        q->confinement[0]);
+    return CSE_OK;
+}
+
 static int run(const cse_command_line *line)
 {
+    cse_arena *arena = cse_arena_new();
     question q = { .run = line->arguments[0],
                    .pattern = cse_option_value(line, "tensor"),
                    .output = cse_option_value(line, "output"),
@@ -284,11 +312,15 @@ static int run(const cse_command_line *line)
                    .sample = -1,
                    .json = cse_option_is_on(line, "json") };
     cse_status status = read_question(line, &q);
+    if (status == CSE_OK)
+        status = read_confinement(line, arena, &q);
     if (status == CSE_OK && q.step > 0 && q.pattern != NULL && !q.computed)
         q.computed = !matches_state(&q);
     if (status == CSE_OK)
         status = q.last > 0 ? watch(&q) : look(&q);
-    return cse_report(status);
+    const int exit_code = cse_report(status);
+    cse_arena_destroy(&arena);
+    return exit_code;
 }
 
 static const cse_option options[] = {
@@ -306,6 +338,9 @@ static const cse_option options[] = {
     { "steps", "A..B", NULL, "with --watch: the steps" },
     { "every", "N", NULL, "with --watch: only steps that are multiples of N, and the last" },
     { "num_csx", "N", NULL, "processes that compute; default: as the run had" },
+    { "confine", NULL, NULL,
+      "restricts the replay to a folder of its own, and to the folders below" },
+    CSE_CONFINED_OPTIONS,
     { "json", NULL, NULL, "one JSON object on stdout, with --watch one a line" },
     { 0 },
 };

@@ -26,8 +26,11 @@ enum { CHECK_SECONDS = 20, LOOK_MS = 250, ROUND_MS = 5, MOST_ROUNDS = 2000, MOST
 
 static atomic_int running;
 
-static cse_status spawn(char **words, int output, pid_t *pid)
+static cse_status spawn(const cse_checker_call *call, int output, pid_t *pid)
 {
+    char **words = call->words;
+    const char *errors = call->errors != NULL ? call->errors : "/dev/null";
+    const int how = call->errors != NULL ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -35,11 +38,12 @@ static cse_status spawn(char **words, int output, pid_t *pid)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, errors, how, 0600);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-    int code = posix_spawn(pid, words[0], &actions, &attributes, words, environ);
+    int code = posix_spawn(pid, words[0], &actions, &attributes, words,
+                           call->environment != NULL ? call->environment : environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return code == 0
@@ -103,13 +107,15 @@ static void kill_session(pid_t session)
 }
 
 /* What it writes until it ends, its time is over, or its client has gone. */
-static cse_checker_end read_until_end(int input, int client, cse_text *output)
+static cse_checker_end read_until_end(int input, const cse_checker_call *call, cse_text *output)
 {
-    int64_t deadline_ns = cse_clock_ns() + CHECK_SECONDS * INT64_C(1000000000);
+    const int seconds = call->seconds > 0 ? call->seconds : CHECK_SECONDS;
+    const size_t most = call->seconds > 0 ? call->most_output : MOST_OUTPUT;
+    int64_t deadline_ns = cse_clock_ns() + seconds * INT64_C(1000000000);
     char buffer[4096];
     while (cse_clock_ns() < deadline_ns) {
         struct pollfd awaited[] = { { .fd = input, .events = POLLIN },
-                                    { .fd = client, .events = POLLRDHUP } };
+                                    { .fd = call->client, .events = POLLRDHUP } };
         if (poll(awaited, 2, LOOK_MS) <= 0)
             continue;
         if (awaited[1].revents != 0)
@@ -117,7 +123,7 @@ static cse_checker_end read_until_end(int input, int client, cse_text *output)
         ssize_t size = read(input, buffer, sizeof buffer);
         if (size <= 0)
             return CSE_CHECKER_SUCCEEDED;
-        if (output->size < MOST_OUTPUT)
+        if (output->size < most)
             cse_text_add_bytes(output, buffer, (size_t)size);
     }
     return CSE_CHECKER_LATE;
@@ -130,11 +136,12 @@ static cse_status run(const cse_checker_call *call, cse_text *output, cse_checke
     siginfo_t how = { .si_pid = 0 };
     if (pipe2(ends, O_CLOEXEC) != 0)
         return cse_fail(CSE_TEMPORARY, "pipe: %s", strerror(errno));
-    cse_status status = spawn(call->words, ends[1], &pid);
+    cse_status status = spawn(call, ends[1], &pid);
     close(ends[1]);
     if (status == CSE_OK) {
-        limit(pid);
-        *end = read_until_end(ends[0], call->client, output);
+        if (call->seconds == 0)
+            limit(pid);
+        *end = read_until_end(ends[0], call, output);
         if (*end != CSE_CHECKER_SUCCEEDED)
             kill(pid, SIGKILL);
         while (waitid(P_PID, (id_t)pid, &how, WEXITED | WNOWAIT) != 0 && errno == EINTR)
@@ -151,6 +158,8 @@ static cse_status run(const cse_checker_call *call, cse_text *output, cse_checke
 cse_status cse_checker_run(const cse_checker_call *call, cse_text *output, cse_checker_end *end)
 {
     cse_status status = CSE_OK;
+    if (call->seconds > 0)
+        return run(call, output, end);
     if (atomic_fetch_add(&running, 1) < CSE_MOST_CHECKERS)
         status = run(call, output, end);
     else

@@ -1,5 +1,5 @@
-/* Processes that check what a client has sent: a few at a time, each in a session of its own with
- * limits of time, processor and memory.
+/* Processes that check what a client has sent, or do steps of a run again: a few at a time, each in
+ * a session of its own with limits of time, and those that check also of processor and memory.
  *
  * Whoever asks when as many run as may is told so at once (CSE_TEMPORARY), and waits himself: no
  * thread of the server waits for him. At the limit of time, and when the client goes, the whole
@@ -13,8 +13,13 @@
 enum { CSE_MOST_CHECKERS = 2 };
 
 typedef struct cse_checker_call {
-    char **words; /* program and arguments, ended by NULL */
-    int client;   /* a socket, or -1 */
+    char **words;       /* program and arguments, ended by NULL */
+    char **environment; /* NULL: the server's */
+    const char *errors; /* a new file for its standard error; NULL: nowhere */
+    int client;         /* a socket, or -1 */
+    /* 0: it checks, for seconds, and gives up to 64 KiB. Else it computes for so many seconds. */
+    int seconds;
+    size_t most_output; /* where it computes; longer output is cut */
 } cse_checker_call;
 
 typedef enum cse_checker_end {
@@ -23,8 +28,7 @@ typedef enum cse_checker_end {
     CSE_CHECKER_LATE,
 } cse_checker_end;
 
-/* Appends what it writes to its standard output, up to 64 KiB. CSE_TEMPORARY when it cannot be
- * started now. */
+/* Appends what it writes to its standard output. CSE_TEMPORARY when it cannot be started now. */
 cse_status cse_checker_run(const cse_checker_call *call, cse_text *output, cse_checker_end *end);
 
 #endif

@@ -1,5 +1,6 @@
 /* The checkpoint that it begins from is linked into its folder, as the newest one there, so that
- * the start is a resume: it fails where the data are others. */
+ * the start is a resume: it fails where the data are others. On one file system it is the same
+ * file, which a confined process may read in its own folder. */
 #include "run/travel/replay.h"
 
 #include <assert.h>
@@ -21,7 +22,7 @@
 #include "run/travel/run_checkpoints.h"
 #include "workers/control/process.h"
 
-enum { MOST_WORDS = 256 };
+enum { MOST_WORDS = 768 };
 
 /* ---- what a run has ---- */
 
@@ -254,7 +255,7 @@ static cse_status link_start(const char *model_dir, const cse_replay *replay, bo
         return CSE_OK;
     cse_checkpoint_path(model_dir, replay->from, from, sizeof from);
     cse_checkpoint_path(replay->folder, replay->from, to, sizeof to);
-    if (realpath(from, whole) == NULL || symlink(whole, to) != 0)
+    if (realpath(from, whole) == NULL || (link(whole, to) != 0 && symlink(whole, to) != 0))
         return cse_fail(CSE_CANNOT_CREATE, "%s: %s", to, strerror(errno));
     return CSE_OK;
 }
@@ -281,9 +282,11 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool
     add(&w, "start");
     add(&w, "--quiet");
     add(&w, "--no_dashboard");
+    for (int i = 0; o->confinement != NULL && o->confinement[i] != NULL; i++)
+        add(&w, o->confinement[i]);
     add_settings(&w, o, from_start);
     add(&w, cse_arena_printf(arena, "--model_dir=%s", replay->folder));
-    if (compiled != NULL)
+    if (compiled != NULL && o->confinement == NULL)
         add(&w, cse_arena_printf(arena, "--compile_dir=%s", compiled));
     add(&w, cse_arena_printf(arena, "--max_steps=%" PRId64, o->step > 0 ? o->step : 1));
     add(&w, config);

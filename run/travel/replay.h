@@ -22,6 +22,9 @@ typedef struct cse_replay_options {
      * step is done again even where it has a checkpoint. */
     const char *values;
     const char *place; /* the folder that its own is made in; NULL: $TMPDIR */
+    /* Options of its `csengine start`, which confine it to its own folder and others, ended by
+     * NULL; NULL: it is not confined. */
+    const char *const *confinement;
     const char *const
         *settings; /* "PATH=VALUE", ended by NULL: other than the run's; may be NULL */
 } cse_replay_options;

@@ -65,6 +65,10 @@ expect 0 '^      18  model.last_layer.bias  *min' inspect run --watch 'model.*bi
 expect 66 'has done the steps 1 to 40' inspect run --step 41
 expect 66 'no state has this name, and .* matches nothing' inspect run --step 3 --tensor nothing
 expect 64 'give either --step' inspect run
+expect 69 'table.csv: this job may not read it' inspect run --step 3 --confine
+expect 0 "these are the run's bits" inspect run --step 3 --confine --data_root "$work" \
+    --output_root "$work"
+expect 64 'has no effect without --confine' inspect run --step 3 --data_root "$work"
 [ -z "$(ls "$TMPDIR")" ] || fail "replays left $(ls "$TMPDIR")"
 
 # ---- planted differences ----

@@ -81,7 +81,7 @@ cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 parts='
 dataloader: identity positions files formats . tables programs pictures tokenizer tokens chat
 dataloader: conversations prepare inputs
-dashboard: access api checks data query jobs queue pages http models . routes
+dashboard: access api checks data query jobs queue pages http models replays . routes
 cli: terminal arguments client sweep runs completion data models commands .
 '
 room_functions='

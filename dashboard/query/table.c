@@ -26,76 +26,89 @@ static void add_name(json_t *names, json_t *known, const char *name)
     json_array_append_new(names, json_string(name));
 }
 
-/* Whether a run has another value of the key than the first, or none. */
-static bool differs(const json_t *runs, const char *of, const char *member, const char *key)
+/* The keys of a member of all runs, in the order in which they are met, and which of them differ. */
+typedef struct key_list {
+    json_t *names;     /* array */
+    json_t *known;     /* the same as keys of an object: true, where two runs differ in it */
+    const json_t *all; /* that member of the first run */
+} key_list;
+
+static void mark(key_list *keys, const char *key, bool differs)
 {
-    size_t i;
-    json_t *run, *first = NULL;
-    json_array_foreach(runs, i, run)
-    {
-        json_t *value = object_of(object_of(json_object_get(run, of), member), key);
-        if (i == 0)
-            first = value;
-        else if (first == NULL || value == NULL || !json_equal(first, value))
-            return true;
-    }
-    return false;
+    const json_t *before = json_object_get(keys->known, key);
+    if (before == NULL)
+        json_array_append_new(keys->names, json_string(key));
+    if (before == NULL || (differs && !json_is_true(before)))
+        json_object_set_new(keys->known, key, json_boolean(differs));
 }
 
-static void add_keys(const json_t *runs, const char *of, const char *member, json_t *names,
-                     json_t *known)
+/* One look-up for each value: tables of a thousand runs have a hundred thousand of them. */
+static void add_run(key_list *keys, const json_t *member)
 {
+    const char *key;
+    json_t *value;
+    size_t shared = 0;
+    json_object_foreach((json_t *)(uintptr_t)member, key, value)
+    {
+        const json_t *first = json_object_get(keys->all, key);
+        shared += first != NULL;
+        if (first == NULL || !json_equal(first, value))
+            mark(keys, key, true);
+    }
+    if (shared < json_object_size(keys->all))
+        json_object_foreach((json_t *)(uintptr_t)keys->all, key,
+                            value) if (json_object_get(member, key) == NULL) mark(keys, key, true);
+}
+
+static key_list keys_of(const json_t *runs, const char *of, const char *member)
+{
+    key_list keys = { .names = json_array(), .known = json_object() };
     size_t i;
     json_t *run, *value;
     const char *key;
-    json_array_foreach(runs, i, run)
-        json_object_foreach(object_of(json_object_get(run, of), member), key, value)
-            add_name(names, known, key);
+    keys.all = object_of(object_of(json_array_get(runs, 0), of), member);
+    json_object_foreach((json_t *)(uintptr_t)keys.all, key, value) mark(&keys, key, false);
+    json_array_foreach(runs, i, run) if (i > 0)
+        add_run(&keys, object_of(object_of(run, of), member));
+    return keys;
 }
 
-/* The keys of a member of all runs, each once. */
-static json_t *keys_of(const json_t *runs, const char *of, const char *member)
-{
-    json_t *names = json_array(), *known = json_object();
-    add_keys(runs, of, member, names, known);
-    json_decref(known);
-    return names;
-}
-
-static void add_differing(const json_t *runs, const char *of, const char *member, json_t *names)
+/* Adds the names that differ to `differing`; gives all of them back. */
+static json_t *take_names(key_list keys, json_t *differing)
 {
     size_t i;
-    json_t *keys = keys_of(runs, of, member), *key;
-    json_array_foreach(keys, i, key)
+    json_t *name;
+    json_array_foreach(keys.names, i, name)
     {
-        const char *text = json_string_value(key);
-        if (strcmp(text, own_folder) != 0 && differs(runs, of, member, text))
-            json_array_append(names, key);
+        const char *text = json_string_value(name);
+        if (strcmp(text, own_folder) != 0 && json_is_true(json_object_get(keys.known, text)))
+            json_array_append(differing, name);
     }
-    json_decref(keys);
+    json_decref(keys.known);
+    return keys.names;
 }
 
 json_t *cse_table_names(const json_t *runs)
 {
-    json_t *differing = json_array();
-    add_differing(runs, "values", "settings", differing);
-    add_differing(runs, "job", "labels", differing);
-    return json_pack("{s:o, s:o, s:o, s:o}", "settings", keys_of(runs, "values", "settings"),
-                     "labels", keys_of(runs, "job", "labels"), "series",
-                     keys_of(runs, "values", "metrics"), "differing", differing);
+    json_t *differing = json_array(), *unused = json_array();
+    json_t *settings = take_names(keys_of(runs, "values", "settings"), differing);
+    json_t *labels = take_names(keys_of(runs, "job", "labels"), differing);
+    json_t *series = take_names(keys_of(runs, "values", "metrics"), unused);
+    json_decref(unused);
+    return json_pack("{s:o, s:o, s:o, s:o}", "settings", settings, "labels", labels, "series",
+                     series, "differing", differing);
 }
 
-json_t *cse_table_columns(const json_t *runs)
+json_t *cse_table_columns(const json_t *names)
 {
-    json_t *names = json_array(), *known = json_object(), *paths = json_array(), *path;
+    static const char *const lists[] = { "differing", "labels", "series" };
+    json_t *columns = json_array(), *known = json_object(), *name;
     size_t i;
-    add_differing(runs, "values", "settings", paths);
-    json_array_foreach(paths, i, path) add_name(names, known, json_string_value(path));
-    add_keys(runs, "job", "labels", names, known);
-    add_keys(runs, "values", "metrics", names, known);
-    json_decref(paths);
+    for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++)
+        json_array_foreach(json_object_get(names, lists[l]), i, name)
+            add_name(columns, known, json_string_value(name));
     json_decref(known);
-    return names;
+    return columns;
 }
 
 /* The first value of a name. */

@@ -8,12 +8,12 @@
 /* `runs` is an array of {"job": as the API shows it, "values": as cse_job_values gives them}. All
  * results are new arrays. */
 
-/* The names that tell the runs apart: settings that differ, by their paths, labels, and series. */
-json_t *cse_table_columns(const json_t *runs);
-
 /* What a column can be: {settings, labels, series: every name of the kind; differing: those of the
  * settings and labels in which two runs differ}. */
 json_t *cse_table_names(const json_t *runs);
+
+/* Of these names those that tell the runs apart: what differs, labels, and series. */
+json_t *cse_table_columns(const json_t *names);
 
 /* {id, name, state, values: [number|string|null for each column]} for each run; with a baseline
  * (a run, or NULL) also deltas: [number|null], by how much each number is above its. */

@@ -95,24 +95,49 @@ static json_t *value_at(cse_store_reader *reader, const char *series, int64_t st
                : json_null();
 }
 
-void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
-                       json_t *values)
+/* Reads those of the named series that `of` lacks; false: it lacked none. */
+static bool read_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
+                           const json_t *metrics, json_t *of)
 {
     cse_store_reader *reader = NULL;
     cse_run_status status = { .last_step = -1 };
     const char *directory = job->record.model_dir;
-    json_t *metrics = json_object_get(values, "metrics"), *name;
+    bool is_opened = false, is_there = false;
+    json_t *name;
     size_t i;
-    const bool is_there = cse_readers_borrow(jobs->options.readers, directory, &reader) == CSE_OK &&
-                          cse_store_reader_status(reader, &status) == CSE_OK &&
-                          status.last_step >= step;
+    json_array_foreach(names, i, name)
+    {
+        const char *series = json_string_value(name);
+        if (json_object_get(metrics, series) == NULL || json_object_get(of, series) != NULL)
+            continue;
+        if (!is_opened)
+            is_there = cse_readers_borrow(jobs->options.readers, directory, &reader) == CSE_OK &&
+                       cse_store_reader_status(reader, &status) == CSE_OK &&
+                       status.last_step >= step;
+        is_opened = true;
+        json_object_set_new(of, series, is_there ? value_at(reader, series, step) : json_null());
+    }
+    cse_readers_give_back(jobs->options.readers, directory, &reader);
+    return is_opened;
+}
+
+/* Those of the step that was asked for last are kept: {"step", "of": {name: value}}. */
+void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
+                       json_t *values)
+{
+    json_t *kept = json_object_get(values, "at"), *name;
+    size_t i;
+    if (kept == NULL || json_integer_value(json_object_get(kept, "step")) != step) {
+        kept = json_pack("{s:I, s:{}}", "step", (json_int_t)step, "of");
+        json_object_set_new(values, "at", kept);
+    }
+    json_t *of = json_object_get(kept, "of"), *metrics = json_object_get(values, "metrics");
+    if (read_values_at(jobs, job, step, names, metrics, of) && job->settled)
+        cse_job_keep_values(jobs, job, values);
     json_array_foreach(names, i, name)
     {
         json_t *one = json_object_get(metrics, json_string_value(name));
         if (one != NULL)
-            json_object_set_new(one, "at",
-                                is_there ? value_at(reader, json_string_value(name), step)
-                                         : json_null());
+            json_object_set(one, "at", json_object_get(of, json_string_value(name)));
     }
-    cse_readers_give_back(jobs->options.readers, directory, &reader);
 }

@@ -107,12 +107,13 @@ static void answer_table(collection *c, cse_answer *answer)
     const json_t *by = json_object_get(c->request->values, "group_by");
     const json_t *asked = json_object_get(c->request->values, "columns");
     sort_runs(c);
-    json_t *columns = asked != NULL ? json_deep_copy(asked) : cse_table_columns(c->runs);
+    json_t *names = cse_table_names(c->runs);
+    json_t *columns = asked != NULL ? json_deep_copy(asked) : cse_table_columns(names);
     json_t *rows = cse_table_rows(c->runs, columns, c->from);
     json_t *groups = by != NULL ? cse_table_groups(c->runs, columns, by) : json_null();
     json_t *table = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "total", (json_int_t)c->total,
-                              "columns", columns, "names", cse_table_names(c->runs), "rows", rows,
-                              "groups", groups, "baseline", baseline_row(c, columns));
+                              "columns", columns, "names", names, "rows", rows, "groups", groups,
+                              "baseline", baseline_row(c, columns));
     if (strcmp(cse_request_text(c->request, "format", "json"), "csv") != 0) {
         cse_answer_json(answer, 200, table);
         return;

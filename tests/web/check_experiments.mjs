@@ -86,7 +86,9 @@ async function paintedAfter(page, url, name, selector) {
   await page.waitForFunction(() => window.paintedAt, null, { timeout: 60_000 });
   return page.evaluate((part) => {
     const entries = performance.getEntriesByType("resource");
-    const data = entries.filter((one) => one.name.includes(part));
+    const data = entries.filter(
+      (one) => one.name.includes(part) && one.responseEnd <= window.paintedAt,
+    );
     const answer = Math.max(...data.map((one) => one.responseEnd));
     const took = Math.max(...data.map((one) => one.responseEnd - one.startTime));
     return { after: window.paintedAt - answer, took, all: window.paintedAt };

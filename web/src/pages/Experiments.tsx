@@ -25,7 +25,7 @@ import {
 import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
 import type { PageEntry } from "@/frame/page";
 
-const RELOAD_MS = 10_000;
+const RELOAD_MS = 20_000;
 /* As many as the API compares. */
 const MOST_COMPARED = 50;
 const HEAD = 40;

@@ -130,8 +130,8 @@ typedef struct cse_attention_way {
 cse_product_order cse_attention_order(const cse_graph *graph, cse_dtype dtype);
 
 /* The first way of the order that runs here, from the one that CSE_ATTENTION in the environment
- * names, for tests and comparisons. All have the same bits. `blocks`: rows of products, and those of
- * their results, have memory up to a whole block of 32; else no way is chosen that needs it. */
+ * names, for tests and comparisons. All have the same bits. `blocks`: rows of products, and those
+ * of their results, have memory up to a whole block of 32; else no way is chosen that needs it. */
 const cse_attention_way *cse_attention_choose_way(cse_product_order order, bool blocks);
 
 /* By order. */

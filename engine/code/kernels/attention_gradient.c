@@ -31,6 +31,7 @@ typedef struct gradient_scratch {
     float *sums[CSE_ATTENTION_GRADIENTS]; /* of all queries; of the block's keys and values */
     int64_t strides[CSE_ATTENTION_GRADIENTS];
     cse_packed_spans spans;
+    int64_t score_floats; /* `separate`: of one of the two blocks that take turns */
     int64_t stride, weight_stride, turned_stride;
 } gradient_scratch;
 
@@ -61,8 +62,9 @@ static gradient_scratch lay_out_gradient(const cse_attention_kernel *kernel,
     g.key_rows = cse_attention_take(from, block * cse_attention_words_of(kernel, s->head));
     g.value_rows = cse_attention_take(from, block * cse_attention_words_of(kernel, s->value));
     g.kept_keys = cse_attention_take(from, cse_attention_kept_floats(kernel, block, s->head));
-    g.scores = cse_attention_take(from, block * g.stride);
-    g.change = cse_attention_take(from, block * g.stride);
+    g.score_floats = block * g.stride;
+    g.scores = cse_attention_take(from, (g.separate ? 2 : 1) * g.score_floats);
+    g.change = cse_attention_take(from, (g.separate ? 2 : 1) * g.score_floats);
     g.weights = g.separate ? cse_attention_take(from, block * g.weight_stride) : g.scores;
     g.changes = g.separate ? cse_attention_take(from, block * g.weight_stride) : g.change;
     g.turned_changes =
@@ -133,61 +135,100 @@ typedef struct block_range {
     int64_t key, keys, first, end;
 } block_range;
 
-/* Queries [query, query + count) of a chunk, up to 32. */
-static void weigh_block(const cse_attention_kernel *kernel, const gradient_scratch *g,
-                        const block_range *b, int64_t query, int64_t count)
+/* Up to 32 queries of a chunk and up to 32 keys of a block, by the first key's number in it. */
+typedef struct score_block {
+    int64_t query, queries, row, rows;
+    bool hidden; /* none of the queries sees one of the keys */
+} score_block;
+
+static score_block score_block_of(const cse_attention_kernel *kernel, const block_range *b,
+                                  int64_t query, int64_t row)
+{
+    const bool leaves_out = cse_attention_by_pairs(kernel) && kernel->causal;
+    return (score_block){ query, cse_attention_least(ROWS, b->end - query), row,
+                          cse_attention_least(ROWS, b->keys - row),
+                          leaves_out && b->key + row >= query + ROWS };
+}
+
+/* Where the scores of a block begin. */
+static int64_t place_of(const gradient_scratch *g, const block_range *b, const score_block *block)
+{
+    const int64_t at = block->query - b->first;
+    return block->row * g->stride + (g->separate ? at / ROWS % 2 * g->score_floats : at);
+}
+
+static void multiply_scores(const cse_attention_kernel *kernel, const gradient_scratch *g,
+                            const block_range *b, const score_block *block)
 {
     const cse_attention_sizes *s = &kernel->sizes;
-    const int64_t at = query - b->first, scores = g->separate ? 0 : at;
-    /* Later keys may be hidden from all of these queries. */
-    int64_t keys = b->keys;
-    if (cse_attention_by_pairs(kernel) && kernel->causal)
-        keys = cse_attention_least(query + ROWS - b->key, keys);
-    cse_attention_turned_product product = { .rows = g->key_rows,
-                                             .row_count = keys,
-                                             .depth = cse_attention_words_of(kernel, s->head),
+    const int64_t depth = cse_attention_words_of(kernel, s->head),
+                  value_depth = cse_attention_words_of(kernel, s->value);
+    cse_attention_turned_product product = { .rows = g->key_rows + block->row * depth,
+                                             .row_count = block->rows,
+                                             .depth = depth,
                                              .turned = g->turned_queries,
-                                             .first = query,
-                                             .end = query + count,
-                                             .to = g->scores + scores,
+                                             .first = block->query,
+                                             .end = block->query + block->queries,
+                                             .to = g->scores + place_of(g, b, block),
                                              .stride = g->stride };
+    if (block->hidden)
+        return;
     cse_attention_multiply_turned(kernel, &product);
-    product.rows = g->value_rows;
-    product.depth = cse_attention_words_of(kernel, s->value);
+    product.rows = g->value_rows + block->row * value_depth;
+    product.depth = value_depth;
     product.turned = g->turned_upstream;
-    product.to = g->change + scores;
+    product.to = g->change + place_of(g, b, block);
     cse_attention_multiply_turned(kernel, &product);
-    const bool hides = kernel->causal && b->key + b->keys > query;
+}
+
+static void weigh_scores(const cse_attention_kernel *kernel, const gradient_scratch *g,
+                         const block_range *b, const score_block *block)
+{
+    const int64_t at = block->query - b->first, key = b->key + block->row;
+    const int64_t scores = place_of(g, b, block),
+                  columns = cse_attention_round_up(cse_attention_filled_up(kernel, block->queries),
+                                                   LANES);
+    const int64_t weights = block->row * 2 * g->weight_stride + at;
+    const bool hides = kernel->causal && key + block->rows > block->query;
     kernel->way->differentiate(&(cse_attention_scores){
         .scores = g->scores + scores,
         .gradient = g->change + scores,
         .stride = g->stride,
-        .rows = keys,
-        .columns = cse_attention_round_up(cse_attention_filled_up(kernel, count), LANES),
-        .first_seen = hides ? b->key - query : -b->keys,
-        .spans = cse_spans_from(&g->spans, b->key),
-        .query = query,
+        .rows = block->hidden ? 0 : block->rows,
+        .columns = columns,
+        .first_seen = hides ? key - block->query : -block->rows,
+        .spans = cse_spans_from(&g->spans, key),
+        .query = block->query,
         .factor = kernel->scale * (float)M_LOG2E,
-        .maxima = g->maxima + query,
-        .reciprocals = g->reciprocals + query,
-        .means = g->means + query,
+        .maxima = g->maxima + block->query,
+        .reciprocals = g->reciprocals + block->query,
+        .means = g->means + block->query,
         .paired = kernel->paired,
-        .weights = (uint16_t *)(void *)g->weights + at,
-        .changes = (uint16_t *)(void *)g->changes + at,
+        .weights = (uint16_t *)(void *)g->weights + weights,
+        .changes = (uint16_t *)(void *)g->changes + weights,
         .paired_stride = 2 * g->weight_stride,
-        .turned = g->turned_changes + (cse_attention_by_pairs(kernel) ? at * g->turned_stride : at),
+        .turned = g->turned_changes +
+                  (cse_attention_by_pairs(kernel) ? at * g->turned_stride + block->row / 2 : at),
         .turned_stride = g->turned_stride,
         .by_query = cse_attention_by_pairs(kernel),
-        .hidden_rows = b->keys - keys });
+        .hidden_rows = block->hidden ? block->rows : 0 });
 }
 
 /* A block of queries after another, so that scores are still in the nearest cache when they are
- * turned into weights. */
+ * turned into weights; in turn with the products of the next one, beside which the processor can
+ * work at them. */
 static void weigh_chunk(const cse_attention_kernel *kernel, const gradient_scratch *g,
                         const block_range *b)
 {
-    for (int64_t query = b->first; query < b->end; query += ROWS)
-        weigh_block(kernel, g, b, query, cse_attention_least(ROWS, b->end - query));
+    for (int64_t query = b->first; query < b->end + ROWS; query += ROWS)
+        for (int64_t row = 0; row < b->keys; row += ROWS) {
+            const score_block next = score_block_of(kernel, b, query, row),
+                              block = score_block_of(kernel, b, query - ROWS, row);
+            if (query < b->end)
+                multiply_scores(kernel, g, b, &next);
+            if (query > b->first)
+                weigh_scores(kernel, g, b, &block);
+        }
 }
 
 static void add_chunk(const cse_attention_kernel *kernel, const gradient_scratch *g,

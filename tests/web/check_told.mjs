@@ -471,7 +471,15 @@ async function silent(checks, api, page) {
   await succeeded(its, "ended");
   const signsIn = await page.context().newPage();
   await signsIn.goto(`${other.url}/jobs?token=${other.token}`);
-  const pages = ["jobs", "cluster", "submit", "jobs/ended/pulse", "jobs/ended/config"];
+  const pages = [
+    "jobs",
+    "cluster",
+    "submit",
+    "jobs/ended/pulse",
+    "jobs/ended/config",
+    "experiments",
+    "compare?runs=ended",
+  ];
   const tabs = [];
   await signsIn.close();
   for (const path of pages) {

@@ -350,7 +350,7 @@ function Chosen({ runs }: { runs: string[] }) {
           class="button primary"
           href={href(`/compare?runs=${runs.map(encodeURIComponent).join(",")}`)}
         >
-          <Icon name="curves" />
+          <Icon name="compare" />
           compare
         </a>
       )}

@@ -312,10 +312,8 @@ const BULK_TEXT: Record<BulkCommand, string> = {
 
 const countOf = (count: number): string => (count === 1 ? "1 job" : `${count} jobs`);
 
-function compareAddress(jobs: Job[]): string {
-  const [first, ...others] = jobs.map((job) => encodeURIComponent(job.id));
-  return href(`/jobs/${first}/curves?runs=${others.join(",")}`);
-}
+const compareAddress = (jobs: Job[]): string =>
+  href(`/compare?runs=${jobs.map((job) => encodeURIComponent(job.id)).join(",")}`);
 
 /* Commands for the selected jobs; each is asked for once more, with the names of the jobs. */
 function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
@@ -353,7 +351,7 @@ function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
       </button>
       {jobs.length > 1 && (
         <a class="button" href={compareAddress(jobs)}>
-          <Icon name="curves" />
+          <Icon name="compare" />
           compare
         </a>
       )}

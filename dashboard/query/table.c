@@ -26,7 +26,7 @@ static void add_name(json_t *names, json_t *known, const char *name)
     json_array_append_new(names, json_string(name));
 }
 
-/* The keys of a member of all runs, in the order in which they are met, and which of them differ. */
+/* The keys of a member of all runs, as they are met, and which of them differ. */
 typedef struct key_list {
     json_t *names;     /* array */
     json_t *known;     /* the same as keys of an object: true, where two runs differ in it */

@@ -95,30 +95,37 @@ static json_t *value_at(cse_store_reader *reader, const char *series, int64_t st
                : json_null();
 }
 
-/* Reads those of the named series that `of` lacks; false: it lacked none. */
-static bool read_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
-                           const json_t *metrics, json_t *of)
+/* The named series that the run has and `of` lacks. */
+static json_t *lacking(const json_t *names, const json_t *metrics, const json_t *of)
 {
-    cse_store_reader *reader = NULL;
-    cse_run_status status = { .last_step = -1 };
-    const char *directory = job->record.model_dir;
-    bool is_opened = false, is_there = false;
-    json_t *name;
+    json_t *lacked = json_array(), *name;
     size_t i;
     json_array_foreach(names, i, name)
     {
         const char *series = json_string_value(name);
-        if (json_object_get(metrics, series) == NULL || json_object_get(of, series) != NULL)
-            continue;
-        if (!is_opened)
-            is_there = cse_readers_borrow(jobs->options.readers, directory, &reader) == CSE_OK &&
-                       cse_store_reader_status(reader, &status) == CSE_OK &&
-                       status.last_step >= step;
-        is_opened = true;
+        if (json_object_get(metrics, series) != NULL && json_object_get(of, series) == NULL)
+            json_array_append(lacked, name);
+    }
+    return lacked;
+}
+
+static void read_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
+                           json_t *of)
+{
+    cse_store_reader *reader = NULL;
+    cse_run_status status = { .last_step = -1 };
+    const char *directory = job->record.model_dir;
+    json_t *name;
+    size_t i;
+    const bool is_there = cse_readers_borrow(jobs->options.readers, directory, &reader) == CSE_OK &&
+                          cse_store_reader_status(reader, &status) == CSE_OK &&
+                          status.last_step >= step;
+    json_array_foreach(names, i, name)
+    {
+        const char *series = json_string_value(name);
         json_object_set_new(of, series, is_there ? value_at(reader, series, step) : json_null());
     }
     cse_readers_give_back(jobs->options.readers, directory, &reader);
-    return is_opened;
 }
 
 /* Those of the step that was asked for last are kept: {"step", "of": {name: value}}. */
@@ -132,8 +139,13 @@ void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const j
         json_object_set_new(values, "at", kept);
     }
     json_t *of = json_object_get(kept, "of"), *metrics = json_object_get(values, "metrics");
-    if (read_values_at(jobs, job, step, names, metrics, of) && job->settled)
-        cse_job_keep_values(jobs, job, values);
+    json_t *lacked = lacking(names, metrics, of);
+    if (json_array_size(lacked) > 0) {
+        read_values_at(jobs, job, step, lacked, of);
+        if (job->settled)
+            cse_job_keep_values(jobs, job, values);
+    }
+    json_decref(lacked);
     json_array_foreach(names, i, name)
     {
         json_t *one = json_object_get(metrics, json_string_value(name));

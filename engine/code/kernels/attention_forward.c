@@ -1,11 +1,12 @@
 /* Attention and its gradients without a stored value for each pair of a query and a key.
  *
  * Heads are computed one after another. Forward: of 32 queries at a time, all scores, which are
- * turned into weights in place and multiplied by the values. Gradient: of 32 keys at a time and the
- * queries in chunks, scores and weights again, keys as rows, so that the gradients of keys and
- * values need nothing transposed; that of the queries is added up over the keys. Blocks in which
- * every key comes after every query are left out where the attention is causal, and of keys that
- * only a span of the queries sees those before the first and after the last of it.
+ * turned into weights in place and multiplied by the values. Gradient: of 32 keys at a time (of 64
+ * in the order `pairs`) and the queries in chunks, scores and weights again, keys as rows, so that
+ * the gradients of keys and values need nothing transposed; that of the queries is added up over
+ * the keys. Blocks in which every key comes after every query are left out where the attention is
+ * causal, and of keys that only a span of the queries sees those before the first and after the
+ * last of it.
  *
  * The order of every sum is that of the head's elements, of the keys, or of the queries
  * (attention.h), whatever the blocks are, all of which begin at a multiple of 32; a pair that is

@@ -6,8 +6,8 @@
  * loaded tile is used twice.
  *
  * Caches: the shorter operand is packed once and stays in L2; the longer one passes in panels of 32
- * outer indices. A piece of a panel fits L1, so a panel meets all of the other operand piece by
- * piece, and the sums of its blocks wait in memory between two pieces. Where the longer operand is
+ * outer indices. A deep panel meets all of the other operand piece by piece, so that a piece stays
+ * near, and the sums of its blocks wait in memory between two pieces. Where the longer operand is
  * contiguous along its outer index, a chunk of it is packed step by step along the depth, which
  * reads long runs of memory, and the sums of the chunk wait. Where the depth is so long that too
  * little of the shorter operand would fit L2, the depth is cut into ranges around all of this, and
@@ -31,8 +31,9 @@ enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
 /* Packed tiles of the operand that stays and of the one that passes; together they fit an L2 cache
  * of 2 MiB. */
 enum { STAYING_BYTES = 3 << 19, PASSING_BYTES = 1 << 18 };
-/* Depth tiles of a piece: a panel of 32 KiB. */
-enum { PIECE = 16 };
+/* Depth tiles of a piece, whose panel takes 96 KiB. Shorter pieces would stay in L1, but to load
+ * and store the sums in between costs more than to read both panels from L2. */
+enum { PIECE = 48 };
 /* Depth tiles of a step, where the passing operand is contiguous along its outer index: its rows
  * are then read in long runs. */
 enum { STEP = 8 };
@@ -481,7 +482,7 @@ static void plan_meanwhile(const work *w, const cse_matmul_block *own, block_wor
     }
 }
 
-/* A piece of the depth: from tile `at` on. */
+/* A piece of the depth: `tiles` from `at` on. */
 typedef struct piece {
     int64_t at, tiles;
 } piece;

@@ -161,15 +161,16 @@ static void check_product(const product *p)
     fenced_free(&results[1]);
 }
 
-/* Sizes around the borders of tiles, blocks, pieces (512 steps of the depth) and chunks; what is
+/* Sizes around the borders of tiles, blocks, pieces (1536 steps of the depth) and chunks; what is
  * read in place and what is packed; both operands as the one that stays. */
 START_TEST(sizes_around_every_border)
 {
-    static const int64_t sizes[][3] = { { 1, 1, 1 },       { 32, 32, 32 },   { 48, 16, 64 },
-                                        { 33, 31, 97 },    { 80, 40, 512 },  { 48, 33, 544 },
-                                        { 33, 64, 1088 },  { 64, 33, 1100 }, { 16, 16, 1024 },
-                                        { 176, 32, 96 },   { 17, 200, 520 }, { 300, 70, 33 },
-                                        { 112, 96, 1536 }, { 96, 112, 1536 } };
+    static const int64_t sizes[][3] = { { 1, 1, 1 },       { 32, 32, 32 },    { 48, 16, 64 },
+                                        { 33, 31, 97 },    { 80, 40, 512 },   { 48, 33, 544 },
+                                        { 33, 64, 1088 },  { 64, 33, 1100 },  { 16, 16, 1024 },
+                                        { 176, 32, 96 },   { 17, 200, 520 },  { 300, 70, 33 },
+                                        { 112, 96, 1536 }, { 96, 112, 1536 }, { 48, 33, 1568 },
+                                        { 33, 65, 3104 } };
     const int64_t *s = sizes[_i];
     for (int flags = 0; flags < 8; flags += SANITIZED ? 3 : 1)
         check_product(&(product){ s[0], s[1], s[2], flags & 1, flags & 2, flags & 4, flags & 1,
@@ -277,7 +278,7 @@ int main(void)
     Suite *suite = suite_create("matrix product");
     TCase *cases = tcase_create("matrix product");
     tcase_set_timeout(cases, 300);
-    tcase_add_loop_test(cases, sizes_around_every_border, 0, 14);
+    tcase_add_loop_test(cases, sizes_around_every_border, 0, 16);
     tcase_add_loop_test(cases, exchanged_operands, 0, 5);
     tcase_add_loop_test(cases, several_steps_and_chunks, 0, 3);
     tcase_add_test(cases, random_sizes);

@@ -105,8 +105,9 @@ cse_status cse_dataloader_drops_last(const cse_dataloader *loader, const cse_set
 void cse_dataloader_choose_kind(cse_dataloader *loader, cse_batch_kind kind);
 /* Batches have several sizes, whichever of them are read. */
 bool cse_dataloader_is_uneven(const cse_dataloader *loader);
-/* For measurements, whose steps are all of one size: `without` has no effect from now on. */
-void cse_dataloader_leave_none_out(cse_dataloader *loader);
+/* For measurements, whose steps are all of one size: from now on batches have so many samples, not
+ * more than those that are read, and `without` has no effect. */
+void cse_dataloader_measure(cse_dataloader *loader, int64_t samples, int64_t micro_batch_size);
 /* Samples of the batch of step `step` (from 0 over all epochs); 0: all were left out. */
 int64_t cse_dataloader_batch_samples(const cse_dataloader *loader, int64_t step);
 /* The kind of that batch, where samples that do not fill one are left out as now. */

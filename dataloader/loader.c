@@ -140,9 +140,12 @@ bool cse_dataloader_is_uneven(const cse_dataloader *loader)
             whole_batches(loader) > 0);
 }
 
-void cse_dataloader_leave_none_out(cse_dataloader *loader)
+void cse_dataloader_measure(cse_dataloader *loader, int64_t samples, int64_t micro_batch_size)
 {
     loader->batching.without = NULL;
+    loader->batching.batch_size = samples;
+    loader->micro_batch_size = micro_batch_size;
+    cse_dataloader_choose_kind(loader, (cse_batch_kind){ .dropped = true });
 }
 
 int64_t cse_dataloader_batch_samples(const cse_dataloader *loader, int64_t step)

@@ -74,13 +74,24 @@ static int64_t next_step(const cse_runner *r, bool training)
     return r->follows || !training ? r->at : r->session->training.global_step;
 }
 
+/* A step that is not run, as for a plan, is that of a whole batch, even where the first one lacks
+ * samples that are left out. */
+static bool wants_whole(const cse_runner *r, int64_t batch_size)
+{
+    const cse_configuration *c = &r->session->configuration;
+    return (c->compile_only || c->validate_only) && !r->follows &&
+           cse_dataloader_batching_view(r->loader)->without != NULL &&
+           cse_dataloader_input_view(r->loader)->sample_count >= batch_size;
+}
+
 /* Returns whether batches are read as before, or there are none but whole ones. */
 static bool choose(cse_runner *r, bool training)
 {
     const cse_batching before = *cse_dataloader_batching_view(r->loader);
     cse_dataloader_choose_kind(r->loader, (cse_batch_kind){ .dropped = r->drops_last });
-    cse_dataloader_choose_kind(r->loader,
-                               cse_dataloader_kind_of(r->loader, next_step(r, training)));
+    if (!wants_whole(r, before.batch_size))
+        cse_dataloader_choose_kind(r->loader,
+                                   cse_dataloader_kind_of(r->loader, next_step(r, training)));
     const cse_batching *now = cse_dataloader_batching_view(r->loader);
     return now->smaller == before.smaller &&
            (cse_dataloader_last_samples(r->loader) == 0 || now->drop_last == before.drop_last);

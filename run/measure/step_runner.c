@@ -91,9 +91,11 @@ static cse_status open_step(cse_step_runner *runner, const cse_job_settings *set
     CSE_TRY(cse_executable_open(directory, &runner->executable));
     CSE_TRY(
         cse_dataloader_open(settings->train_dataloader->settings, session->seed, &runner->loader));
-    if (cse_dataloader_is_uneven(runner->loader)) /* whole batches alone are of the step's size */
-        cse_dataloader_choose_kind(runner->loader, (cse_batch_kind){ .dropped = true });
-    cse_dataloader_leave_none_out(runner->loader);
+    const cse_graph *graph = runner->executable->graph;
+    if (cse_dataloader_is_uneven(runner->loader)) /* the step is of one size */
+        cse_dataloader_measure(runner->loader,
+                               graph->microbatch_count * (int64_t)graph->micro_batch_size,
+                               graph->micro_batch_size);
     CSE_TRY(cse_loader_source_new(runner->loader, runner->executable->graph, &runner->source));
     CSE_TRY(create_cluster(runner, settings, most_steps));
     cse_cluster_attach(runner->cluster, 0, getpid());

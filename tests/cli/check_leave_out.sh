@@ -171,6 +171,26 @@ expect 0 'shares steps 1 to 2' fork short --at 2 --without "$left" --model_dir l
 batch_size: 1, without: [4]}" --max_steps 9 >out 2>&1 && fail 'a batch without samples'
 grep -q 'without leaves out all samples of the batch of step 5: at least one' out ||
     fail "an empty batch: $(cat out)"
+
+# ---- what measures steps, and validations ----
+
+"$csengine" plan "$source/configs/synthetic.yaml" --set fit.val_dataloader=null \
+    --set "fit.train_dataloader={data_processor: synthetic, features: [16], classes: 4, \
+samples: 64, batch_size: 16, micro_batch_size: 4, without: [3]}" >out 2>&1 ||
+    fail "a plan of a step that lacks a sample: $(cat out)"
+validate() { # SETTINGS OF THE DATA: the figures
+    "$csengine" eval "$source/configs/synthetic.yaml" --model_dir run --compile_dir compiled \
+        --checkpoint_path run/checkpoint_20.mdl --set model.input_size=3 \
+        --set "model.hidden_sizes=[24]" --set fit.val_dataloader=null \
+        --set "validate.val_dataloader={data_processor: csv, label: label, batch_size: 32, \
+micro_batch_size: 8, $1}" 2>err |
+        grep -e '^Avg Eval Loss' -e '^accuracy'
+}
+awk 'NR != 8' table.csv >rest.csv
+rest=$(validate 'path: rest.csv')
+[ -n "$rest" ] || fail "eval: $(cat err)"
+[ "$rest" = "$(validate 'path: table.csv, without: [6]')" ] || fail 'a validation without a sample'
+[ "$rest" != "$(validate 'path: table.csv')" ] || fail 'the sample makes no difference'
 [ -z "$(ls "$TMPDIR")" ] || fail "replays left $(ls "$TMPDIR")"
 
 [ "$failures" -eq 0 ] && echo 'all as expected'

@@ -182,7 +182,8 @@ validate() { # SETTINGS OF THE DATA: the figures
     "$csengine" eval "$source/configs/synthetic.yaml" --model_dir run --compile_dir compiled \
         --checkpoint_path run/checkpoint_20.mdl --set model.input_size=3 \
         --set "model.hidden_sizes=[24]" --set fit.val_dataloader=null \
-        --set "validate.val_dataloader={data_processor: csv, label: label, batch_size: 32, micro_batch_size: 8, $1}" 2>err |
+        --set "validate.val_dataloader={data_processor: csv, label: label, batch_size: 32, \
+micro_batch_size: 8, $1}" 2>err |
         grep -e '^Avg Eval Loss' -e '^accuracy'
 }
 awk 'NR != 8' table.csv >rest.csv

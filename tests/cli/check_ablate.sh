@@ -4,21 +4,7 @@
 # the stores; a variant that fails is a row; the same command does nothing twice; an ablation that
 # was interrupted goes on.
 set -u
-csengine=${CSENGINE_EXECUTABLE:?}
-case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
-source=$(cd "${top_srcdir:-.}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-TMPDIR=$work/scratch
-export TMPDIR
-mkdir "$TMPDIR"
-cd "$work" || exit 1
-
-fail() {
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
+. "${top_srcdir:?}/tests/support/past_runs.sh"
 expect() { # CODE WORDS COMMAND...
     code=$1
     words=$2

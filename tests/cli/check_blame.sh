@@ -2,21 +2,7 @@
 # `csengine blame`: a poisoned sample among others is the first of its step, the mean of all losses
 # is the loss that was recorded, for classes and for tokens; what cannot be answered is refused.
 set -u
-csengine=${CSENGINE_EXECUTABLE:?}
-case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
-source=$(cd "${top_srcdir:-.}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-TMPDIR=$work/scratch
-export TMPDIR
-mkdir "$TMPDIR"
-cd "$work" || exit 1
-
-fail() {
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
+. "${top_srcdir:?}/tests/support/past_runs.sh"
 start() { # NAME CONFIGURATION ARGUMENTS...
     name=$1
     configuration=$2

@@ -1,4 +1,4 @@
-"""Writes docs/performance.md from a result of bench/performance.py.
+"""Writes docs/performance.md, or performance_amx.md, from a result of bench/performance.py.
 
     write_performance_page.py RESULT.json >docs/performance.md
 
@@ -15,6 +15,8 @@ sys.dont_write_bytecode = True  # the tree may be read-only
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "bench"))
 from performance_schema import AS_INSTALLED, faults
 
+# A page for each kind of machine, by whether it has matrix units.
+PAGES = {False: ("performance.md", "without"), True: ("performance_amx.md", "with")}
 LIKELY_NOISE = 0.02  # a ratio nearer to 1 than this is called equal
 TYPES = {"float32": "float32", "bfloat16": "bfloat16"}
 
@@ -419,9 +421,18 @@ CSE_BENCH_PYTHON=/path/to/python make bench                   # a Python that ha
 csengine bench step configs/gpt2_bytes.yaml --roofline        # one configuration's kernels
 ```
 
-`make bench` writes `performance.json`. This page is made of `docs/performance.json`: copy a new one
-there, then `make performance_page`. How it measures stands at the head of `bench/performance.py`.
+`make bench` writes `performance.json`. The pages are made of `docs/performance.json` and
+`docs/performance_amx.json`: copy a new one there, then `make performance_page`. How it measures stands at the head of `bench/performance.py`.
 """
+
+
+def kind(document):
+    has_units = "amx_bf16" in document["machine"]["instruction_sets"]
+    own, (other, of_other) = PAGES[has_units][1], PAGES[not has_units]
+    return (
+        f"A processor {own} matrix units (AMX) was measured here; one {of_other} them on another "
+        f"page: [{other}]({other})."
+    )
 
 
 def page(document):
@@ -436,6 +447,8 @@ def page(document):
             if ratios
             else ""
         ),
+        "",
+        kind(document),
         "",
     ]
     for section in (machine, steps, memory, scaling, compiling, products, roofline, gaps):

@@ -1,6 +1,7 @@
 #!/bin/sh
-# docs/performance.md is what the script makes of docs/performance.json; the schema refuses what is
-# no such result; a short run of bench/performance.py without PyTorch gives one.
+# docs/performance.md is what the script makes of docs/performance.json, and performance_amx.md of
+# its own; the schema refuses what is no such result; a short run of bench/performance.py without
+# PyTorch gives one.
 set -u
 source=$(cd "${top_srcdir:-.}" && pwd)
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
@@ -23,9 +24,11 @@ write_page() { # JSON
     "$python" "$source/scripts/write_performance_page.py" "$1"
 }
 
-write_page "$source/docs/performance.json" >"$work/page.md" || fail "no page can be made"
-diff "$source/docs/performance.md" "$work/page.md" ||
-    fail "docs/performance.md is old: make performance_page"
+for page in performance performance_amx; do
+    write_page "$source/docs/$page.json" >"$work/page.md" || fail "no page can be made"
+    diff "$source/docs/$page.md" "$work/page.md" ||
+        fail "docs/$page.md is old: make performance_page"
+done
 
 "$python" - "$source" <<'PYTHON' || fail "the schema, or the page of changed results"
 import copy
@@ -106,6 +109,12 @@ assert faults(document) == []
 text = writer.page(document)
 assert "| 3.00 (PyTorch) | 1.50 times faster | 5.00 (PyTorch) | 2.50 times faster |" in text
 assert "float32: ours | oneDNN | PyTorch | PyTorch as installed |" in text
+
+# Each kind of machine names the page of the other.
+assert "(performance_amx.md)" in writer.page(good)
+with_units = changed(lambda d: d["machine"]["instruction_sets"].append("amx_bf16"))
+assert "A processor with matrix units" in writer.page(with_units)
+assert "(performance.md)" in writer.page(with_units)
 
 # Words for ratios.
 assert writer.times(1.3) == "1.30 times faster" and writer.times(1.01) == "equal (1.01)"

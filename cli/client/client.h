@@ -14,14 +14,20 @@
 #include "cli/arguments/command_line.h"
 #include "engine/base/text.h"
 
-/* First rows of the table of every command that calls the API. */
-#define CSE_CLIENT_OPTIONS                                                                        \
-    { "server", "URL", NULL,                                                                      \
-      "http://HOST:PORT, unix:PATH or a local server's --root; default: $CSE_SERVER, else "       \
-      "the local server started last" },                                                          \
-        { "token_file", "FILE", NULL, "file with the server's token; default: $CSE_TOKEN_FILE" }, \
-    {                                                                                             \
-        "json", NULL, NULL, "prints the API's JSON response unchanged"                            \
+/* Options that say which server is called. */
+#define CSE_CLIENT_SERVER_OPTIONS                                                            \
+    { "server", "URL", NULL,                                                                 \
+      "http://HOST:PORT, unix:PATH or a local server's --root; default: $CSE_SERVER, else "  \
+      "the local server started last" },                                                     \
+    {                                                                                        \
+        "token_file", "FILE", NULL, "file with the server's token; default: $CSE_TOKEN_FILE" \
+    }
+
+/* First rows of the table of every command that calls the API and prints what it says. */
+#define CSE_CLIENT_OPTIONS                                             \
+    CSE_CLIENT_SERVER_OPTIONS,                                         \
+    {                                                                  \
+        "json", NULL, NULL, "prints the API's JSON response unchanged" \
     }
 
 typedef struct cse_client cse_client;

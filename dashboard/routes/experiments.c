@@ -160,7 +160,7 @@ static const char parameters[] = CSE_WHERE_PARAMETER
     "without a value are last; absent: newest first\n"
     "  = \"-max(val_accuracy)\"\n"
     "baseline? JobId  # a job: by how much the numbers of each row are above its\n"
-    "format? 'json'|'csv' = 'json'  # csv: the groups where group_by is given, else the rows\n";
+    "format? 'json'|'csv' = json  # csv: the groups where group_by is given, else the rows\n";
 
 static const char schemas[] =
     "ExperimentRow\n"

@@ -64,7 +64,8 @@ wait_for no_agents || complain 'cable: an agent is left'
 # The leading host ends at once. Nobody can be started from n1: it leads alone.
 several lead
 wait_for has_begun || complain 'lead: it did not begin'
-leader=$(ps -eo pid=,ppid= | awk -v p=$process '$2 == p { print $1; exit }')
+# Its first process, whose number need not be the smallest.
+leader=$(ps --sort=start_time -eo pid=,ppid= | awk -v p=$process '$2 == p { print $1; exit }')
 kill -9 $process "$leader"
 wait_for test -f "$work/lead/checkpoint_$steps.mdl" || complain 'lead: nobody took it'
 wait_for no_agents || complain 'lead: an agent is left'

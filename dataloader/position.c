@@ -76,14 +76,20 @@ static void go_on(walk *w)
     w->key = cse_shuffle_key(w->batching->shuffle_seed, ++w->at.epoch);
 }
 
+/* Over all epochs; of a permuted order it could be too large a number, and is not asked for. */
+static int64_t place_of(const walk *w)
+{
+    return w->at.epoch * w->length + w->at.first_index;
+}
+
 static int64_t sample_at(const walk *w)
 {
     const cse_batching *batching = w->batching;
-    const int64_t index = w->at.first_index, place = w->at.epoch * w->length + index;
+    const int64_t index = w->at.first_index;
     if (batching->sampler != NULL)
-        return cse_weighted_draw(batching->sampler, batching->shuffle_seed, place);
+        return cse_weighted_draw(batching->sampler, batching->shuffle_seed, place_of(w));
     if (batching->is_stream)
-        return place;
+        return place_of(w);
     return batching->shuffle ? cse_shuffle_sample(w->key, w->sample_count, index) : index;
 }
 
@@ -159,7 +165,6 @@ void cse_position_samples(const cse_batching *batching, int64_t sample_count, cs
         go_to_sample(&w);
         samples[i] = sample_at(&w);
         if (epochs != NULL)
-            epochs[i] =
-                batching->sampler != NULL ? w.at.epoch * w.length + w.at.first_index : w.at.epoch;
+            epochs[i] = batching->sampler != NULL ? place_of(&w) : w.at.epoch;
     }
 }

@@ -16,6 +16,7 @@
 #undef cse_attention_amx
 
 #include "engine/base/arena.h"
+#include "engine/base/instruction_set.h"
 #include "engine/base/random.h"
 #include "engine/base/types/dtype.h"
 #include "tests/support/expect.h"
@@ -196,6 +197,10 @@ END_TEST
 
 int main(void)
 {
+    if (!cse_isa_runs(CSE_ISA_AVX512)) {
+        printf("the processor has no AVX-512, with which the emulated tiles are handled\n");
+        return 77;
+    }
     Suite *suite = suite_create("attention tiles");
     TCase *cases = tcase_create("attention tiles");
     tcase_set_timeout(cases, 120);

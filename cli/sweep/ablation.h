@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/base/arena.h"
-
 #include "csengine/status.h"
+
+#include "engine/base/arena.h"
 
 enum { CSE_ABLATION_MOST_VARIANTS = 1000 };
 

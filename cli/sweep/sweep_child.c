@@ -1,11 +1,7 @@
 /* Its output is read and dropped, so that it never waits. */
 #include "cli/sweep/sweep_child.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/base/piped_program.h"
@@ -35,26 +31,15 @@ bool cse_sweep_is_interrupted(void)
 
 const char *cse_sweep_child_message(const char *path, cse_arena *arena)
 {
-    static const char mark[] = "error: ";
-    FILE *file = fopen(path, "re");
-    char line[1024], message[sizeof line] = "it ended without a message";
-    bool found = false;
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        const char *error = strstr(line, mark);
-        found = error != NULL;
-        if (line[0] != '\0')
-            snprintf(message, sizeof message, "%s", found ? error + strlen(mark) : line);
-    }
-    if (file != NULL)
-        fclose(file);
-    return cse_arena_string(arena, message);
+    char message[1024];
+    cse_piped_program_error(path, message, sizeof message);
+    return cse_arena_string(arena, message[0] != '\0' ? message : "it ended without a message");
 }
 
 int cse_sweep_child_run(const char *const *words, const char *errors, cse_status *status)
 {
     pid_t child = -1;
-    int output = -1, state = 0;
+    int output = -1;
     cse_text nothing = { 0 };
     *status = cse_piped_program_start((char *const *)(uintptr_t)words, errors, &child, &output);
     if (*status != CSE_OK)
@@ -64,9 +49,8 @@ int cse_sweep_child_run(const char *const *words, const char *errors, cse_status
         kill(child, SIGTERM);
     cse_piped_program_read(output, 0, &nothing);
     close(output);
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
+    const int exit_code = cse_piped_program_wait(child);
     running_child = 0;
     cse_text_clear(&nothing);
-    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    return exit_code;
 }

@@ -2,27 +2,15 @@
 #include "dashboard/query/table_csv.h"
 
 #include <stdbool.h>
-#include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/json.h"
-
-static void add_text(cse_text *out, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        cse_text_add(out, "%s", text);
-        return;
-    }
-    cse_text_add(out, "\"");
-    for (const char *at = text; *at != '\0'; at++)
-        cse_text_add(out, "%s%c", *at == '"' ? "\"" : "", *at);
-    cse_text_add(out, "\"");
-}
 
 static void add_cell(cse_text *out, const json_t *value)
 {
     cse_text_add(out, ",");
     if (json_is_string(value))
-        add_text(out, json_string_value(value));
+        cse_escape_csv(out, json_string_value(value));
     else if (json_is_integer(value))
         cse_text_add_number(out, json_integer_value(value));
     else if (json_is_real(value))
@@ -34,7 +22,7 @@ static void add_head(cse_text *out, const char *name, const char *of)
     cse_text whole = { 0 };
     cse_text_add(&whole, "%s%s%s", of, *of != '\0' ? " of " : "", name);
     cse_text_add(out, ",");
-    add_text(out, whole.data);
+    cse_escape_csv(out, whole.data);
     cse_text_clear(&whole);
 }
 
@@ -51,7 +39,7 @@ static void add_rows(const json_t *table, cse_text *out)
     cse_text_add(out, "\r\n");
     json_array_foreach(json_object_get(table, "rows"), i, row)
     {
-        add_text(out, json_string_value(json_object_get(row, "id")));
+        cse_escape_csv(out, json_string_value(json_object_get(row, "id")));
         add_cell(out, json_object_get(row, "name"));
         add_cell(out, json_object_get(row, "state"));
         json_array_foreach(json_object_get(row, "values"), c, one) add_cell(out, one);

@@ -19,6 +19,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/directory.h"
 #include "engine/base/job_environment.h"
+#include "engine/base/piped_program.h"
 #include "engine/base/text.h"
 #include "store/reader.h"
 
@@ -170,21 +171,13 @@ static char **environment_of(const replay *r, char *folder_word)
 /* The error that it told. */
 static char *message_of(const char *path, cse_checker_end end)
 {
-    static const char mark[] = "error: ";
-    char line[1024], *message = NULL;
-    FILE *file = fopen(path, "re");
-    while (message == NULL && file != NULL && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        const char *error = strstr(line, mark);
-        if (error != NULL)
-            message = cse_strdup(error + strlen(mark));
-    }
-    if (file != NULL)
-        fclose(file);
-    if (message == NULL && end == CSE_CHECKER_LATE)
-        message = cse_strdup("the steps took longer than a replay may; `csengine inspect` on the "
-                             "server's machine has no limit");
-    return message != NULL ? message : cse_strdup("the process ended without an answer");
+    char message[1024];
+    if (cse_piped_program_error(path, message, sizeof message))
+        return cse_strdup(message);
+    return cse_strdup(end == CSE_CHECKER_LATE
+                          ? "the steps took longer than a replay may; `csengine inspect` on the "
+                            "server's machine has no limit"
+                          : "the process ended without an answer");
 }
 
 static void take_end(replay *r, cse_status status, const cse_text *output, cse_checker_end end)

@@ -10,17 +10,16 @@ static void answer_shown(const cse_request *request, cse_answer *answer, int sta
         cse_answer_header(answer, "Location", "%s", request->path);
 }
 
-static bool is_end_of_run(const cse_request *request, const cse_server_run *run, int64_t step,
-                          cse_answer *answer)
+/* False after it filled the answer. */
+static bool has_done(const cse_server_run *run, int64_t step, cse_answer *answer)
 {
     cse_run_status status = { .last_step = -1 };
-    (void)request;
     if (cse_store_reader_status(run->reader, &status) == CSE_OK && step <= status.last_step)
-        return false;
+        return true;
     cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND,
                        "the run has done the steps 1 to %lld, and not step %lld",
                        (long long)(status.last_step > 0 ? status.last_step : 0), (long long)step);
-    return true;
+    return false;
 }
 
 static void begin_replay(const cse_request *request, cse_answer *answer)
@@ -31,7 +30,7 @@ static void begin_replay(const cse_request *request, cse_answer *answer)
     const int64_t step = cse_request_integer(request, "step", 0);
     if (!cse_server_open_run(request, answer, &run))
         return;
-    if (!is_end_of_run(request, &run, step, answer)) {
+    if (has_done(&run, step, answer)) {
         const cse_step_question question = { .job = run.job.record.id,
                                              .model_dir = run.job.record.model_dir,
                                              .step = step,

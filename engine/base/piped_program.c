@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -75,6 +76,33 @@ void cse_piped_program_read(int output, size_t most, cse_text *text)
     }
 }
 
+int cse_piped_program_wait(pid_t child)
+{
+    int how = 0;
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+}
+
+bool cse_piped_program_error(const char *errors, char *message, size_t size)
+{
+    static const char mark[] = "error: ";
+    FILE *file = fopen(errors, "re");
+    char line[1024];
+    bool found = false;
+    message[0] = '\0';
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *error = strstr(line, mark);
+        found = error != NULL;
+        if (line[0] != '\0')
+            snprintf(message, size, "%s", found ? error + strlen(mark) : line);
+    }
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
 cse_status cse_piped_program_run(char *const words[], size_t most, cse_text *text, int *exit_code)
 {
     return cse_piped_program_run_in(words, environ, most, text, exit_code);
@@ -84,13 +112,11 @@ cse_status cse_piped_program_run_in(char *const words[], char *const environment
                                     cse_text *text, int *exit_code)
 {
     pid_t child;
-    int output, how = 0;
+    int output;
     CSE_TRY(start(words, environment, NULL, &child, &output));
     cse_piped_program_read(output, most, text);
     close(output);
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
-        continue;
-    *exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    *exit_code = cse_piped_program_wait(child);
     return CSE_OK;
 }
 

@@ -19,6 +19,13 @@ cse_status cse_piped_program_start(char *const words[], const char *errors, pid_
  * is behind them is read and left out. */
 void cse_piped_program_read(int output, size_t most, cse_text *text);
 
+/* Waits for its end; returns its exit code, 128 + N where signal N ended it. */
+int cse_piped_program_wait(pid_t child);
+
+/* What the file `errors` says of a csengine that failed: what stands behind the first "error: ",
+ * and true; else its last line that is not empty, "" where there is none. */
+bool cse_piped_program_error(const char *errors, char *message, size_t size);
+
 /* Runs a program to its end; what it writes to both outputs is added to `text`, as above.
  * *exit_code is 128 + N where signal N ended it. Fails where it cannot be started, only. */
 cse_status cse_piped_program_run(char *const words[], size_t most, cse_text *text, int *exit_code);

@@ -1,7 +1,7 @@
 /* Batches of several sizes in one run: whole ones, the last one of each epoch, of the samples that
  * do not fill a batch, and those that samples were left out of. */
-#ifndef CSE_RUN_EXECUTION_LAST_BATCH_H
-#define CSE_RUN_EXECUTION_LAST_BATCH_H
+#ifndef CSE_RUN_EXECUTION_BATCH_KINDS_H
+#define CSE_RUN_EXECUTION_BATCH_KINDS_H
 
 #include "run/execution/runner.h"
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/base/arena.h"
@@ -176,33 +175,6 @@ static void read_lines(const cse_variants_options *options, int output, cse_vari
     fclose(file);
 }
 
-/* The error that the child reported, or else its last line. */
-static void read_message(const char *path, cse_variant_result *result)
-{
-    static const char mark[] = "error: ";
-    FILE *file = fopen(path, "r");
-    char line[sizeof result->message];
-    bool found = false;
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        const char *error = strstr(line, mark);
-        found = error != NULL;
-        if (line[0] != '\0')
-            snprintf(result->message, sizeof result->message, "%s",
-                     found ? error + strlen(mark) : line);
-    }
-    if (file != NULL)
-        fclose(file);
-}
-
-static int wait_for(pid_t child)
-{
-    int state = 0;
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-}
-
 cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
                             cse_variant_result *result)
 {
@@ -222,11 +194,11 @@ cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
     if (status == CSE_OK) {
         running_child = child;
         read_lines(&variants->options, output, result);
-        result->exit_code = wait_for(child);
+        result->exit_code = cse_piped_program_wait(child);
         running_child = 0;
         result->seconds = (double)(cse_clock_ns() - start) / 1e9;
         if (result->exit_code != 0)
-            read_message(errors, result);
+            cse_piped_program_error(errors, result->message, sizeof result->message);
         cse_remove_tree(model_dir);
     }
     clear_arguments(&list);

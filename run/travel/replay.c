@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/base/directory.h"
@@ -148,24 +147,6 @@ static cse_status write_file(const char *path, const char *text)
                : CSE_OK;
 }
 
-/* The error that the child told, or its last line. */
-static void read_message(const char *path, char *message, size_t size)
-{
-    FILE *file = fopen(path, "re");
-    char line[1024];
-    snprintf(message, size, "it ended without a message");
-    for (bool found = false; file != NULL && !found && fgets(line, sizeof line, file) != NULL;) {
-        static const char mark[] = "error: ";
-        line[strcspn(line, "\n")] = '\0';
-        const char *error = strstr(line, mark);
-        found = error != NULL;
-        if (line[0] != '\0')
-            snprintf(message, size, "%s", found ? error + strlen(mark) : line);
-    }
-    if (file != NULL)
-        fclose(file);
-}
-
 /* In the folder in which paths of the configuration begin. */
 static cse_status start_in(const words *w, const char *yaml, const char *errors, pid_t *child,
                            int *output)
@@ -186,23 +167,22 @@ static cse_status run_child(const words *w, const char *yaml, const char *folder
 {
     char errors[PATH_MAX + 16], message[1024];
     pid_t child = -1;
-    int output = -1, state = 0;
+    int output = -1;
     cse_text nothing = { 0 };
     snprintf(errors, sizeof errors, "%s/errors", folder);
     CSE_TRY(start_in(w, yaml, errors, &child, &output));
     cse_piped_program_read(output, 0, &nothing);
     close(output);
     cse_text_clear(&nothing);
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-        continue;
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
+    if (cse_piped_program_wait(child) == 0)
         return CSE_OK;
-    read_message(errors, message, sizeof message);
+    cse_piped_program_error(errors, message, sizeof message);
     const char *unknown = strstr(message, "numerics.values: ");
     if (unknown != NULL)
         return cse_fail(CSE_NO_INPUT, "no state has this name, and %s",
                         unknown + strlen("numerics.values: "));
-    return cse_fail(CSE_UNAVAILABLE, "the steps cannot be done again: %s", message);
+    return cse_fail(CSE_UNAVAILABLE, "the steps cannot be done again: %s",
+                    message[0] != '\0' ? message : "it ended without a message");
 }
 
 /* The artefact that a run was compiled to; NULL: not known. */

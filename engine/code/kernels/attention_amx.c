@@ -9,22 +9,9 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
 #include "engine/code/kernels/attention_lanes.h"
+
+#include "engine/code/kernels/attention_bf16_rows.h"
 #include "engine/code/kernels/tile_instructions.h"
-
-#define CSE_AVX512_BF16                                                                        \
-    __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,prefer-vector-width=" \
-                          "512")))
-#define ROWS_FUNCTION CSE_AVX512_BF16 static
-#define ROWS_INLINE static inline __attribute__((always_inline)) CSE_AVX512_BF16
-
-ROWS_INLINE __m256i narrow_lanes(lanes x)
-{
-    return (__m256i)_mm512_cvtneps_pbh(x);
-}
-
-#include "engine/code/kernels/attention_pack.h"
-
-#include "engine/code/kernels/attention_rows.h"
 
 /* ---- products ---- */
 

@@ -30,6 +30,7 @@ struct cse_store {
     cse_run_state state;
     cse_phase_report phase;
     int64_t changed_ms;   /* of the last change of state or phase: each has a time of its own */
+    int64_t sampled_ms;   /* of the last sample of the processes, likewise */
     int64_t recovered_ms; /* until when recoveries have been counted */
     int64_t next_id[CSE_ROW_COUNT]; /* of kinds whose rows have an id */
     char **series;                  /* names by number */

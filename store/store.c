@@ -635,8 +635,14 @@ void cse_store_kernel(cse_store *store, const cse_kernel_row *row)
 
 void cse_store_topology(cse_store *store, const char *payload)
 {
-    if (store != NULL && payload != NULL)
-        ENQUEUE(store, CSE_ROW_TOPOLOGY, cse_unix_ms(), payload);
+    if (store == NULL || payload == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    /* The time is the key, and a loss and the start of the next process are told at once. */
+    const int64_t now_ms = cse_unix_ms();
+    store->sampled_ms = now_ms > store->sampled_ms ? now_ms : store->sampled_ms + 1;
+    enqueue_locked(store, CSE_ROW_TOPOLOGY, store->sampled_ms, payload);
+    pthread_mutex_unlock(&store->mutex);
 }
 
 void cse_store_artefact(cse_store *store, const char *name, const char *media_type,

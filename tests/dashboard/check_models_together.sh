@@ -25,8 +25,10 @@ END
     { cat "$work/out"; exit 1; }
 python3 "${top_srcdir:?}/tests/dashboard/model_process_test.py" "$csengine" \
     "$work/text.yaml" || exit 1
+# A client that does not read is let go after twice --client_seconds; here one may take as long as
+# a slow build needs for the others' texts.
 "$csengine" serve --root "$work/queue" --model "$work/text.yaml=quick" --model_together 4 \
-    --model_queue 3 >"$work/served" 2>"$work/err" &
+    --model_queue 3 --client_seconds 120 >"$work/served" 2>"$work/err" &
 server=$!
 for _ in $(seq 100); do
     [ -s "$work/served" ] && break

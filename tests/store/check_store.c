@@ -196,6 +196,24 @@ START_TEST(each_report_is_a_row)
 }
 END_TEST
 
+START_TEST(samples_of_one_millisecond_are_all_kept)
+{
+    enum { SAMPLES = 50 };
+    char text[32];
+    cse_store *store = open_store(NULL);
+    for (int i = 0; i < SAMPLES; i++) {
+        snprintf(text, sizeof text, "{\"sample\":%d}", i);
+        cse_store_topology(store, text);
+    }
+    cse_store_close(&store);
+    ck_assert_int_eq((int)number("SELECT count(*) FROM topology"), SAMPLES);
+    ck_assert_int_eq((int)number("SELECT count(*) FROM topology WHERE payload = (SELECT payload "
+                                 "FROM topology t ORDER BY time_ms DESC LIMIT 1) AND payload LIKE "
+                                 "'%49%'"),
+                     1);
+}
+END_TEST
+
 START_TEST(a_terminal_state_never_changes_in_its_attempt)
 {
     cse_store *store = open_store(NULL);
@@ -760,6 +778,7 @@ int main(void)
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_add_test(cases, every_table_has_the_columns_of_the_list);
     tcase_add_test(cases, each_report_is_a_row);
+    tcase_add_test(cases, samples_of_one_millisecond_are_all_kept);
     tcase_add_test(cases, a_terminal_state_never_changes_in_its_attempt);
     tcase_add_test(cases, any_range_is_read_in_few_rows_that_hide_no_peak);
     tcase_add_test(cases, events_are_published_with_the_ids_that_are_stored);

@@ -744,7 +744,7 @@ START_TEST(training_goes_on_when_the_store_cannot_be_written)
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_IGN);
     /* More than the limit holds. */
-    start((const char *const[]){ "--max_steps", "100000", "--set", "loop.num_steps=null",
+    start((const char *const[]){ "--max_steps", "20000", "--set", "loop.num_steps=null",
                                  "--log_steps", "100000", NULL });
     setrlimit(RLIMIT_FSIZE, &before);
     ck_assert_int_eq(finish(), 0);

@@ -35,6 +35,9 @@ static const char points_sql[] =
     "SELECT x.step, x.time_ms, x.value FROM points AS x" LATER_ATTEMPTS("points", OF_THE_SERIES)
         OF_THE_SERIES " AND " OF_THE_LAST_ATTEMPT " ORDER BY x.step";
 
+static const char new_points_sql[] = "SELECT step, time_ms, value FROM points" OF_THE_SERIES
+                                     " AND attempt = ?2 AND step > ?3 ORDER BY step";
+
 static cse_status open_cursor(cse_store_reader *reader, const char *sql, cse_cursor **cursor)
 {
     sqlite3_stmt *statement = NULL;
@@ -115,6 +118,16 @@ cse_status cse_cursor_points(cse_store_reader *reader, const char *series, cse_c
 {
     CSE_TRY(open_cursor(reader, points_sql, cursor));
     sqlite3_bind_text((*cursor)->statement, 1, series, -1, SQLITE_TRANSIENT);
+    return CSE_OK;
+}
+
+cse_status cse_cursor_new_points(cse_store_reader *reader, const char *series, int64_t attempt,
+                                 int64_t after_step, cse_cursor **cursor)
+{
+    CSE_TRY(open_cursor(reader, new_points_sql, cursor));
+    sqlite3_bind_text((*cursor)->statement, 1, series, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int64((*cursor)->statement, 2, attempt);
+    sqlite3_bind_int64((*cursor)->statement, 3, after_step);
     return CSE_OK;
 }
 

@@ -34,6 +34,9 @@ cse_status cse_cursor_next_numbers(cse_cursor *cursor, cse_numbers *numbers, boo
 
 /* Points of a series by step. A value that is not a number is NaN. */
 cse_status cse_cursor_points(cse_store_reader *reader, const char *series, cse_cursor **cursor);
+/* Those that an attempt has behind a step. */
+cse_status cse_cursor_new_points(cse_store_reader *reader, const char *series, int64_t attempt,
+                                 int64_t after_step, cse_cursor **cursor);
 cse_status cse_cursor_next_point(cse_cursor *cursor, cse_point *point, bool *found);
 
 void cse_cursor_close(cse_cursor **cursor);

@@ -339,6 +339,19 @@ int cse_confined_open(cse_path_use use, const char *path, int flags, mode_t mode
     return -1;
 }
 
+cse_status cse_confined_program(const char *program)
+{
+    if (cse_confinement_view() == NULL)
+        return CSE_OK;
+    const int file = cse_confined_open(CSE_PATH_PROGRAM, program, O_RDONLY, 0);
+    if (file >= 0) {
+        close(file);
+        return CSE_OK;
+    }
+    return errno == EXDEV ? cse_confinement_refuse(CSE_PATH_PROGRAM, program)
+                          : cse_fail(CSE_NO_INPUT, "%s: %s", program, strerror(errno));
+}
+
 FILE *cse_confined_stream(const char *path, int flags)
 {
     int opened = cse_confined_open(CSE_PATH_OUTPUT, path, flags | O_WRONLY | O_CREAT, 0666);

@@ -93,6 +93,9 @@ FILE *cse_confined_stream(const char *path, int flags);
 int cse_confined_make_directories(const char *path);
 /* Fails with CSE_PERMISSION and what is accepted, after EXDEV. */
 cse_status cse_confinement_refuse(cse_path_use use, const char *path);
+/* Whether this process may run that program, which a confined one may of its folders alone:
+ * CSE_PERMISSION and what is accepted, CSE_NO_INPUT. */
+cse_status cse_confined_program(const char *program);
 /* Where a relative path of output leads. Cut to `size`; returns `to`. */
 const char *cse_confined_output(const char *path, char *to, size_t size);
 

@@ -56,7 +56,7 @@ typedef struct cse_job_settings {
     cse_configuration session;
 
     /* Those of `session` as values; may be NULL. */
-    const cse_settings *precision, *numerics, *recompute, *states, *loss;
+    const cse_settings *precision, *numerics, *recompute, *states, *loss, *alerts;
     int64_t memory_limit_bytes;        /* 0: none */
     bool averages, evaluates_averages; /* of the weights (ema) */
     double average_decay;

@@ -611,6 +611,7 @@ static cse_status open_recorder(job *j)
         .run_directory = j->directory.path,
         .succession = cse_takeover_succession(j->environment->takeover),
         .tail = j->environment->tail,
+        .alerts = j->settings->alerts,
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);

@@ -7,6 +7,7 @@
 #include "engine/base/byte_size.h"
 #include "engine/base/config/settings.h"
 #include "engine/formats/weights/peft/settings.h"
+#include "run/alerts/alert_delivery.h"
 
 static int64_t integer_or_zero(const cse_settings *settings, const char *name)
 {
@@ -117,6 +118,7 @@ static void read_precision(const cse_settings *init, cse_job_settings *settings)
     settings->numerics = cse_settings_nested(init, "numerics");
     settings->recompute = cse_settings_nested(init, "recompute");
     settings->states = cse_settings_nested(init, "states");
+    settings->alerts = cse_settings_nested(init, "alerts");
     settings->loss = cse_settings_nested(init, "loss");
     const cse_settings *ema = cse_settings_nested(init, "ema");
     settings->averages = cse_settings_has(ema, "decay");
@@ -361,6 +363,7 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     CSE_TRY(read_hosts(init, arena, &settings->host_settings));
     read_precision(init, settings);
     CSE_TRY(read_memory_limit(init, &settings->memory_limit_bytes));
+    CSE_TRY(cse_alert_check(settings->alerts));
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
     CSE_TRY(read_adapters(init, arena, settings));

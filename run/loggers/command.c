@@ -160,25 +160,11 @@ static int start(command *c, char *const *arguments)
     return 0;
 }
 
-/* A confined process runs what it may load as code, and nothing else. */
-static cse_status check_confined(const char *program)
-{
-    if (cse_confinement_view() == NULL)
-        return CSE_OK;
-    int file = cse_confined_open(CSE_PATH_PROGRAM, program, O_RDONLY, 0);
-    if (file >= 0) {
-        close(file);
-        return CSE_OK;
-    }
-    return errno == EXDEV ? cse_confinement_refuse(CSE_PATH_PROGRAM, program)
-                          : cse_fail(CSE_NO_INPUT, "%s: %s", program, strerror(errno));
-}
-
 static cse_status open_logger(const cse_settings *settings, const char *model_dir, void **logger)
 {
     const int count = cse_settings_count(settings, "arguments");
     const char *program = cse_settings_text(settings, "program");
-    CSE_TRY(check_confined(program));
+    CSE_TRY(cse_confined_program(program));
     command *c = cse_calloc(1, sizeof *c);
     char **arguments = cse_calloc((size_t)count + 2, sizeof *arguments);
     (void)model_dir;

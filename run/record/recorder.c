@@ -14,6 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/formats/checkpoint/digest.h"
 #include "engine/graph/precision/graphamp.h"
+#include "run/alerts/alert_guard.h"
 #include "run/record/chain_rows.h"
 #include "run/record/goodput.h"
 #include "run/record/printed.h"
@@ -53,7 +54,8 @@ struct cse_recorder {
     bool trains;             /* a step of training has been recorded */
     cse_chain_rows chain;
     const cse_record_tail *tail;
-    cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
+    cse_alert_guard *alerts; /* NULL: none */
+    cse_printed *printed;    /* what the closure that is called prints; NULL: not kept */
 };
 
 /* ---- beginning and end ---- */
@@ -180,6 +182,7 @@ static void account_step(cse_recorder *recorder, const cse_record *record)
 
 static void release(cse_recorder **recorder)
 {
+    cse_alert_guard_stop(&(*recorder)->alerts);
     /* Closed before the log sink is removed, since the store's thread may log until it ends. */
     cse_store_close(&(*recorder)->store);
     cse_log_set_sink(NULL, NULL);
@@ -227,8 +230,16 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     begin_account(recorder, options->succession.takes_over);
     cse_store_transition(recorder->store, CSE_RUN_COMPILING, NULL, NULL);
     cse_log_set_sink(keep_record, recorder);
+    status = cse_alert_guard_start(
+        &(cse_alert_guard_options){ .settings = options->alerts,
+                                    .model_dir = options->configuration->model_dir,
+                                    .store = recorder->store },
+        &recorder->alerts);
+    if (status != CSE_OK)
+        cse_recorder_close(&recorder,
+                           &(cse_recorder_end){ .status = status, .weights_digest = "" });
     *result = recorder;
-    return CSE_OK;
+    return status;
 }
 
 bool cse_recorder_goes_on(const cse_recorder *recorder)
@@ -244,6 +255,7 @@ void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
     const cse_status status = end->status;
     char message[1024];
     snprintf(message, sizeof message, "%s", status != CSE_OK ? cse_error_message() : "");
+    cse_alert_guard_stop(&(*recorder)->alerts);
     if (end->weights_digest[0] != '\0')
         cse_store_set(store, "weights_digest", end->weights_digest);
     tell_goodput(*recorder);

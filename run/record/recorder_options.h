@@ -21,6 +21,7 @@ typedef struct cse_recorder_options {
     /* A user's program: what its closures print, the checkpoints that it saves and its own numbers
      * are recorded as they come; nobody reports them otherwise. */
     bool is_program;
+    const cse_settings *alerts; /* checked, borrowed as long as the recorder; NULL: none */
 } cse_recorder_options;
 
 #endif

@@ -6,7 +6,7 @@
 static const char *const without_effect[] = { "backend", "model_dir", "loop",      "checkpoint",
                                               "logging", "loggers",   "callbacks", "numerics",
                                               "metrics", "seed",      "samples",   "step_digests",
-                                              "states",  NULL };
+                                              "alerts",  "states",    NULL };
 static const char *const places[] = { "path", "data_dir", NULL };
 /* Which code a library holds is known by the step graph and the data. */
 static const char *const library[] = { "library", NULL };

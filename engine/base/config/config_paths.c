@@ -156,6 +156,8 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
                          "compile_dir"));
     CSE_TRY(check_common(&c, CSE_PATH_OUTPUT, cse_settings_section(trainer, "init.states"),
                          "directory"));
+    CSE_TRY(check_common(&c, CSE_PATH_PROGRAM, cse_settings_section(trainer, "init.alerts"),
+                         program_key));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "ckpt_path"));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "weights"));
     CSE_TRY(

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "engine/base/config/alert_settings.h"
 #include "engine/base/config/average_settings.h"
 #include "engine/base/config/cluster_table.h"
 #include "engine/base/config/loss_settings.h"
@@ -165,6 +166,8 @@ static const cse_setting init_table[] = {
       "[{NAME: {its own settings}}]: what is done at the events of a run, see `csengine list "
       "callbacks`",
       NULL },
+    { "alerts", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
+      "conditions on the run's curves, and who is told when one holds", cse_alert_setting_table },
     { "loggers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}]: where scalars go besides the run's own store", NULL },
     { "seed", CSE_SETTING_INTEGER, "1", 0, MAX_SEED, NULL,

@@ -5,9 +5,8 @@
 #     check_quick.sh [BASE [SECONDS]]
 #
 # Changed are the files that differ from BASE (a revision; without one HEAD, or where nothing
-# differs from that, HEAD~1). In this order: changed tests; tests named after a changed file; check
-# programs that include a changed header, by the compiler's lists; all tests of the folder that
-# mirrors the file's. Of one kind the shortest first, by the logs of earlier runs. Tests that need a
+# differs from that, HEAD~1). Their tests are those of scripts/tests_of_change.sh, in the order of
+# its ranks. Of one rank the shortest first, by the logs of earlier runs. Tests that need a
 # compiler for their pages, a browser or other hosts are found in the same way. What is not done
 # when SECONDS (60) are over is left out, and named.
 set -u
@@ -26,54 +25,13 @@ changed_from "$base" >"$work/changed" || exit 1
 begun=$(date +%s)
 spent() { echo $(($(date +%s) - begun)); }
 
-# The name by which make and the lists know a test: without .c.
-tests_in() { # folder below tests/
-    find "$top/$1" -maxdepth 1 \( -name 'check_*.c' -o -name 'check_*.sh' \) 2>/dev/null |
-        sed "s|^$top/||; s|\.c$||"
-}
-mirror_of() { # file: the nearest folder of tests/ with tests
-    folder=$(dirname "$1")
-    while [ "$folder" != . ] && [ -z "$(tests_in "tests/$folder")" ]; do
-        folder=$(dirname "$folder")
-    done
-    [ "$folder" = . ] || echo "tests/$folder"
-}
-tests_of() { # file: lines "RANK TEST"
-    case $1 in
-    tests/*check_*.c) echo "1 ${1%.c}" ;;
-    tests/*check_*.sh) echo "1 $1" ;;
-    *.md | docs/*)
-        for name in pages named agreement tables glossary; do
-            echo "2 tests/docs/check_$name.sh"
-        done
-        ;;
-    configs/* | examples/*.yaml) echo '2 tests/run/check_model_configs.sh' ;;
-    scripts/*) grep -rlF --include='check_*.sh' "$(basename "$1")" "$top/tests" |
-        sed "s|^$top/|2 |" ;;
-    esac
-    mirror=$(mirror_of "$1")
-    [ -n "$mirror" ] || return 0
-    stem=$(basename "$1" | sed 's/\..*//')
-    tests_in "$mirror" | awk -v stem="check_$stem" -v own="${1#tests/}" '
-        { name = $0; sub(/.*\//, "", name); rank = index(name, stem) == 1 ? 2 : 4
-          if (own !~ /check_/) print rank, $0 }'
-}
-# Check programs that include a changed header, by the lists that the compiler writes.
-including() {
-    sed -n 's|.*\.h$|/&|p' "$work/changed" >"$work/headers"
-    [ -s "$work/headers" ] || return 0
-    grep -rlF -f "$work/headers" --include='check_*.Po' tests 2>/dev/null |
-        sed 's|/\.deps/|/|; s|\.Po$||; s|^|3 |'
-}
-
 # How long each test took when it last ran; 5 s for one that never did.
 find tests -name 'check_*.log' -exec grep -H '^timed: ' {} + 2>/dev/null |
     sed -E 's/^(.*)\.log:.*, ([0-9]+) s$/\1 \2/' >"$work/lengths"
-{ while read -r file; do tests_of "$file"; done <"$work/changed" && including; } |
-    sort -k2,2 -k1,1n | awk -v lengths="$work/lengths" '
+"$top/scripts/tests_of_change.sh" <"$work/changed" | awk -v lengths="$work/lengths" '
         BEGIN { while ((getline line <lengths) > 0) { split(line, f, " "); took[f[1]] = f[2] } }
-        !seen[$2]++ { name = $2; sub(/\.sh$/, "", name)
-                      print $1, name in took ? took[name] : 5, $2 }' |
+        { name = $2; sub(/\.sh$/, "", name)
+          print $1, name in took ? took[name] : 5, $2 }' |
     sort -k1,1n -k2,2n >"$work/chosen"
 echo "check-quick: $(wc -l <"$work/changed") files differ from $base," \
     "$(wc -l <"$work/chosen") tests touch them"

@@ -1,7 +1,8 @@
 """No text of a configuration becomes code: whatever stands in a setting that takes text, it is refused, or the
 generated C has the tokens, outside of comments and literals, that it has with a plain word there.
 
-CSE_TEXTS=COUNT tries so many pairs of a setting and a text, chosen by a seed; `all` tries each."""
+CSE_TEXTS=COUNT tries so many pairs of a setting and a text, chosen by a seed; `parts` those of the part that
+CSE_TEST_PART chooses (part.py), `all` each."""
 import itertools
 import os
 import random
@@ -11,12 +12,14 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../support"))
+import part  # noqa: E402
 from hostile_configurations import Grammar, Tables, yaml  # noqa: E402
 
 EXECUTABLE = os.path.abspath(os.environ["CSENGINE_EXECUTABLE"])
 EXIT_CODES = {0, 1, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78}
 TRAPS = ["a*\\\n/\n#error reached\n/*", "*/\n#error reached\n/*", "??/\n*/\n#error reached", "a\\\n", "\"; int reached; //", "$(reached)", "%n%s",
          "\x1b[2J", "\0reached", "\u2028", "\u202ereached", "a/b", "'", "R\"(", "x" * 5000, "\n#error reached\n"]
+PARTS = 5  # each of which has some texts of every setting, since 5 does not divide their number
 TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~"))
 TOKENS = re.compile(r'''(/\*.*?(?:\*/|\Z)|//[^\n]*)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')''', re.S)
 
@@ -32,6 +35,7 @@ class Place:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="cse-texts-")
         self.number = 0
+        self.plain = {}
         # Only the C is looked at: a compiler that copies it costs nothing.
         self.compiler = f"{self.folder}/cc"
         with open(self.compiler, "w") as f:
@@ -87,6 +91,15 @@ class Place:
                               cwd=self.folder, env={**os.environ, "CSE_CC": self.compiler}, timeout=120)
         return said.returncode, tokens(said.stdout.decode("utf-8", "replace")) if said.returncode == 0 else "", said.stderr
 
+    def plain_code(self, put):
+        """The tokens with a plain word there; where that is refused, with nothing."""
+        if put not in self.plain:
+            plain = self.code(put, "plain")
+            if plain[0] != 0:
+                plain = self.code(lambda tree, text: None, "")
+            self.plain[put] = plain[1]
+        return self.plain[put]
+
     def fault(self, what, put, text):
         code, seen, said = self.code(put, text)
         if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]", said):
@@ -95,10 +108,7 @@ class Place:
             return f"{what}: {text[:60]!r}: exit code {code}: {said[-500:]}"
         if code != 0:
             return None if said.strip() else f"{what}: {text[:60]!r}: refused without a word"
-        plain = self.code(put, "plain")
-        if plain[0] != 0:
-            plain = self.code(lambda tree, text: None, "")
-        return None if plain[1] == seen and "reached" not in seen else f"{what}: {text[:60]!r} reaches the code"
+        return None if self.plain_code(put) == seen and "reached" not in seen else f"{what}: {text[:60]!r} reaches the code"
 
 
 def main():
@@ -106,7 +116,9 @@ def main():
     place = Place()
     pairs = list(itertools.product(place.places(), TRAPS))
     wanted = os.environ.get("CSE_TEXTS", "40")
-    if wanted != "all":
+    if wanted == "parts":
+        pairs = part.of(pairs, PARTS, "texts in settings")
+    elif wanted != "all":
         pairs = [pair for pair in pairs if pair[0][0] == "linear"][:4] + random.Random(1).sample(pairs, int(wanted))
     faults = [fault for (what, put), text in pairs if (fault := place.fault(what, put, text))]
     subprocess.run(["rm", "-rf", place.folder])

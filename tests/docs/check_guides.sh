@@ -6,13 +6,15 @@
 # equals that file of the tree.
 #
 # Reference pages (precision.md, install.md, ...) show commands with placeholders and are not run.
-# GUIDES names other pages than the list below.
+# A run takes a part of the pages, which CSE_TEST_PART chooses, and those that the file
+# $CSE_TEST_CHANGED lists; GUIDES names pages instead.
 set -u
 [ "${CSE_SANITIZE:-no}" = no ] || { echo "a sanitizer makes training slow: skipped"; exit 77; }
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
 source=$(cd "${top_srcdir:-.}" && pwd)
 build=$(cd "${top_builddir:-.}" && pwd)
+. "$source/tests/support/part.sh"
 for tool in curl pkg-config; do
     command -v "$tool" >/dev/null || { echo "$tool is missing: skipped"; exit 77; }
 done
@@ -120,7 +122,16 @@ guides="docs/tutorial.md docs/your_data.md docs/own_files.md docs/data.md docs/m
     docs/which_precision.md docs/callbacks.md docs/sweeps.md docs/time_travel.md
     docs/sparsity.md docs/pytorch.md docs/planning.md docs/many_cores.md docs/hosts.md
     docs/several_hosts.md docs/cerebras_api.md docs/operations.md docs/troubleshooting.md README.md"
-for page in ${GUIDES:-$guides}; do
+pages=${GUIDES:-}
+if [ -z "$pages" ]; then
+    # shellcheck disable=SC2086 # a list of words
+    pages=$(part_of 3 guides $guides)
+    for page in $guides; do
+        case " $pages " in *" $page "*) continue ;; esac
+        ! grep -qxF "$page" "${CSE_TEST_CHANGED:-/dev/null}" || pages="$pages $page"
+    done
+fi
+for page in $pages; do
     name=$(basename "$page" .md)
     folder=$work/$name
     mkdir -p "$folder"

@@ -4,15 +4,18 @@
 # hosts, data files, pictures, chat templates, conversations, tokens in HDF5, tables of Arrow,
 # weights (those in HDF5 and in GGUF by themselves), folders of weights and of PEFT, and manifests
 # of compiled steps and checkpoints with digests that fit.
-# FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
-# harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
-# crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
+# A run takes a part of the harnesses, which CSE_TEST_PART chooses, and those whose sources are
+# among the files that $CSE_TEST_CHANGED lists; FUZZ_ONLY='NAME ...' says which instead.
+# FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place; FUZZ_CORPUS=DIR starts from
+# a corpus and saves new inputs there. An input that crashes a harness is left in the build
+# directory; tests/fuzz/bin/NAME FILE repeats it.
 set -eu
 length=-max_total_time=${FUZZ_SECONDS:-2}
 [ -z "${FUZZ_RUNS:-}" ] || length=-runs=$FUZZ_RUNS
 python=${PYTHON:-python3}
 here=${top_builddir:-.}/tests/fuzz
 tree=${top_srcdir:-.}
+. "$tree/tests/support/part.sh"
 [ "${CSE_SANITIZE:-no}" = no ] || {
     echo 'the harnesses have sanitizers of their own: skipped'
     exit 77
@@ -91,19 +94,32 @@ sources_of() { # harness
 harnesses='request configuration graph message host_message link dataset records image
     hdf5 hdf5_weights arrow tokenizer sentence_piece chat_template manifest checkpoint weights gguf
     folder adapter conversations'
-for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
+chosen=${FUZZ_ONLY:-}
+if [ -z "$chosen" ]; then
+    # shellcheck disable=SC2086 # a list of words
+    chosen=$(part_of 4 harnesses $harnesses)
+    for harness in $harnesses; do
+        # What every harness has does not tell one from another.
+        [ ! -f "${CSE_TEST_CHANGED:-}" ] ||
+            ! sources_of "$harness" | grep -v '^engine/base/[^/]*$' |
+            grep -qxFf "$CSE_TEST_CHANGED" || chosen="$chosen $harness"
+    done
+fi
+chosen=$(for harness in $chosen; do echo "$harness"; done | sort -u)
+for harness in $chosen; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
-newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \
-    "$tree/tests/fuzz" -name '*.[ch]' \
-    -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
 cache=$(command -v ccache || :)
-export cache newest
+export cache
 # shellcheck disable=SC2016 # for the shell that xargs starts
 xargs -P 2 -n 1 sh -c '
     object=$here/objects/$(echo "$1" | tr / _).o
-    [ -n "$(find "$object" -newer "$newest" 2>/dev/null)" ] ||
-        $cache $clang $flags -w -c -o "$object" "$tree/$1"' compile <"$work/sources"
-for harness in $harnesses; do
+    # What it was made of, by the list that the compiler wrote: nothing of that is newer or gone.
+    made_of=$(sed "s/^[^:]*://; s/\\\\\$//" "$object.d" 2>/dev/null)
+    [ -f "$object" ] && [ -n "$made_of" ] && newer=$(find $made_of -newer "$object" 2>/dev/null) &&
+        [ -z "$newer" ] ||
+        $cache $clang $flags -w -MD -MF "$object.d" -c -o "$object" "$tree/$1"' compile \
+    <"$work/sources"
+for harness in $chosen; do
     objects=$(sources_of "$harness" | tr / _ | sed "s|^|$here/objects/|; s|\$|.o|")
     # shellcheck disable=SC2086 # lists of words
     $clang -fsanitize=fuzzer,address,undefined -o "$here/bin/$harness" $objects \
@@ -145,7 +161,7 @@ for sample in 8 50; do
 done
 
 failed=0
-for harness in ${FUZZ_ONLY:-$harnesses}; do
+for harness in $chosen; do
     begin=$work/$harness
     corpus=${FUZZ_CORPUS:-$work/grown}/$harness
     mkdir -p "$corpus"

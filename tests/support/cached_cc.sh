@@ -34,5 +34,8 @@ if [ ! -f "$kept" ]; then
     cc $flags -o "$new" "$source"
     chmod 755 "$new"
     mv "$new" "$kept"
+else
+    # .ci/run removes what nothing has asked for in two days.
+    touch -c "$kept" 2>/dev/null || :
 fi
 cp "$kept" "$object"

@@ -15,9 +15,10 @@ A run whose first process was killed ends; the same command is then given again,
 server.
 
 Usage: fault_campaign.py CSENGINE [--faults N] [--seconds T] [--seed S] [--roles R,R] [--moments M,M]
-           [--sources S,S] [--kinds F,F] [--jobs J] [--known K,K] [--slim]
+           [--sources S,S] [--kinds F,F] [--jobs J] [--known K,K] [--parts N] [--slim]
 Each cell of the table is struck once, or as --faults says, in an order and at moments that follow
-from --seed; the kills come first. --known names findings that are counted, but are not wrong: rows
+from --seed; the kills come first. --parts takes the part of the table that CSE_TEST_PART chooses
+(tests/support/part.py). --known names findings that are counted, but are not wrong: rows
 (steps that stand twice in the store), whole (run.db alone is not the store), compiler (a killed
 compiler ends the run, or leaves files). Always known is skipped: the checkpoint that was being
 written when a coordinator died is not there, as docs/operations.md says."""
@@ -42,6 +43,9 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(f"{HERE}/../support")
+import part  # noqa: E402
+
 STEPS, BEFORE, EVERY, SAVED, EPOCH = 6000, 2000, 3000, 1500, 16
 LIMIT_S = 120  # for a run; one takes a second or two
 FAULTS = {"kill": (signal.SIGKILL, None), "pause": (signal.SIGSTOP, 0.3), "freeze": (signal.SIGSTOP, None)}
@@ -664,6 +668,7 @@ def parse():
     parser.add_argument("--sources", type=words_of, default=list(SOURCES))
     parser.add_argument("--kinds", type=words_of, default=list(FAULTS))
     parser.add_argument("--known", type=words_of, default=[])
+    parser.add_argument("--parts", type=int, default=1, help="of which CSE_TEST_PART chooses one")
     parser.add_argument("--slim", action="store_true", help="a few cells alone")
     options = parser.parse_args()
     options.csengine = os.path.abspath(options.csengine)
@@ -706,7 +711,10 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         expected = pool.submit(lambda: expectations(options, place_of_thread())).result()
         table = SLIM if options.slim else cells(options)
-        struck = [pool.submit(do, cell, options.seed + i) for i, cell in enumerate(table)]
+        table = list(enumerate(table))
+        if options.parts > 1:
+            table = part.of(table, options.parts, "the campaign")
+        struck = [pool.submit(do, cell, options.seed + i) for i, cell in table]
         for future in struck:
             future.result()
     for place in places:

@@ -11,7 +11,8 @@ A command whose first process alone was killed has stopped with a checkpoint: it
 The speed is that of the run store, where each step has its time. The machine may do other things meanwhile: a thread
 measures how long a fixed piece of work takes, and speeds count in its terms.
 
-Usage: host_fault_campaign.py CSENGINE [--faults N] [--seconds T] [--seed S] [--hosts 3,4] [--jobs J] [--slim]"""
+Usage: host_fault_campaign.py CSENGINE [--faults N] [--seconds T] [--seed S] [--hosts 3,4] [--jobs J] [--parts N] [--slim]
+--parts takes the part of the runs that CSE_TEST_PART chooses (tests/support/part.py)."""
 import argparse
 import collections
 import concurrent.futures
@@ -28,6 +29,9 @@ import sys
 import tempfile
 import threading
 import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import part  # noqa: E402
 
 STEPS, LEASE_S, LIMIT_S, BACK_S, WINDOW_S = 9000, 2, 180, 10, 0.7
 LEAST_SPEED = 0.5
@@ -417,6 +421,7 @@ def parse():
     parser.add_argument("--seconds", type=float, help="begins no run after so many")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--hosts", type=lambda text: [int(n) for n in text.split(",")], default=[3, 4])
+    parser.add_argument("--parts", type=int, default=1, help="of which CSE_TEST_PART chooses one")
     parser.add_argument("--slim", action="store_true", help="a few runs alone")
     parser.add_argument("--only", help="ROLE,ROLE@DELAY,...: one cell, as often as --faults says")
     parser.add_argument("--keep", action="store_true", help="keeps the folders of runs that are wrong")
@@ -455,14 +460,17 @@ def main():
                 print(f"{len(results)} runs in {time.monotonic() - begun:.0f} s", flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for future in [pool.submit(do, cell, options.seed + i) for i, cell in enumerate(table_of(options))]:
+        table = list(enumerate(table_of(options)))
+        if options.parts > 1:
+            table = part.of(table, options.parts, "the campaign")
+        for future in [pool.submit(do, cell, options.seed + i) for i, cell in table]:
             future.result()
     if not options.keep:
         shutil.rmtree(options.work, ignore_errors=True)
     print_tables(results, time.monotonic() - begun)
-    # Some die with others before it is their turn; most do not.
+    # Some die with others before it is their turn; most do not. Of a few runs one or two may be of those.
     wrong, right = (sum(row[1] == outcome for row in results) for outcome in ("wrong", "right"))
-    sys.exit(wrong > 0 or right < 0.8 * len(results))
+    sys.exit(wrong > 0 or right < (0.8 if len(results) >= 10 else 0.6) * len(results))
 
 
 main()

@@ -161,7 +161,7 @@ void cse_job_copy(const cse_job_entry *entry, cse_job *job)
         const cse_kept *kept = &entry->kept[k];
         const bool is_kept = entry->settled && kept->content != NULL;
         job->kept[k] = (cse_kept){ is_kept ? cse_strdup(kept->source) : NULL,
-                                   is_kept ? cse_strdup(kept->content) : NULL };
+                                   is_kept ? json_incref(kept->content) : NULL };
     }
     job->warnings = NULL;
     job->record = entry->record;
@@ -177,7 +177,7 @@ static void forget(cse_kept kept[CSE_DERIVED_KINDS])
 {
     for (int k = 0; k < CSE_DERIVED_KINDS; k++) {
         free(kept[k].source);
-        free(kept[k].content);
+        json_decref(kept[k].content);
         kept[k] = (cse_kept){ .content = NULL };
     }
 }
@@ -201,8 +201,8 @@ void cse_job_keep(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind, cse
         jobs->root != NULL) {
         cse_kept *place = &entry->kept[kind];
         free(place->source);
-        free(place->content);
-        *place = (cse_kept){ cse_strdup(kept.source), cse_strdup(kept.content) };
+        json_decref(place->content);
+        *place = (cse_kept){ cse_strdup(kept.source), json_incref(kept.content) };
     }
     pthread_mutex_unlock(&jobs->lock);
 }

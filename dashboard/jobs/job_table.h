@@ -38,10 +38,11 @@ bool cse_jobs_is_root(const cse_jobs *jobs);
 /* The table of audits and such; NULL when it cannot be written. Borrowed. */
 cse_jobs_db *cse_jobs_db_view(cse_jobs *jobs);
 
-/* What was read from the run store of a settled job, as JSON; NULL: nothing is kept. */
+/* What was read from the run store of a settled job; NULL: nothing is kept. Threads share the
+ * content, whose references are counted atomically: nobody changes it. */
 typedef struct cse_kept {
     char *source; /* what it was read from: queue/job_derived.h */
-    char *content;
+    json_t *content;
 } cse_kept;
 
 /* The present state of a job: a copy. */

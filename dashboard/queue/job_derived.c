@@ -22,17 +22,14 @@ static bool take_source(const cse_jobs *jobs, const cse_job *job, char source[SO
     return cse_unix_ms() - store.changed_ms >= STILL_MS;
 }
 
-static void keep(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key,
-                 const json_t *found)
+static void keep(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key, json_t *found)
 {
     char after[SOURCE_BYTES];
     if (!take_source(jobs, job, after) || strcmp(after, key->source) != 0)
         return;
-    char *content = json_dumps(found, JSON_COMPACT);
-    if (content == NULL)
-        return;
-    cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, content });
-    if (key->kind != CSE_DERIVED_AT)
+    cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, found });
+    char *content = key->kind != CSE_DERIVED_AT ? json_dumps(found, JSON_COMPACT) : NULL;
+    if (content != NULL)
         cse_derived_db_keep(jobs->derived, key, content);
     free(content);
 }
@@ -55,7 +52,7 @@ static json_t *stored(cse_jobs *jobs, const cse_job *job, const cse_derived_key 
     char *content = key->kind != CSE_DERIVED_AT ? cse_derived_db_read(jobs->derived, key) : NULL;
     json_t *found = content != NULL ? json_loads(content, 0, NULL) : NULL;
     if (found != NULL)
-        cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, content });
+        cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, found });
     free(content);
     return found;
 }
@@ -69,7 +66,7 @@ json_t *cse_job_derived(cse_jobs *jobs, const cse_job *job, cse_derived_kind kin
         return read(jobs, job, asked);
     take_source(jobs, job, source);
     if (kept->content != NULL && strcmp(kept->source, source) == 0)
-        return json_loads(kept->content, 0, NULL);
+        return json_incref(kept->content);
     if (kept->content != NULL) /* an idle reader may have the file that was there before */
         cse_readers_forget(jobs->options.readers, job->record.model_dir);
     json_t *found = stored(jobs, job, &(cse_derived_key){ job->record.id, kind, source });

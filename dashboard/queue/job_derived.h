@@ -11,7 +11,8 @@
 
 typedef json_t *cse_job_read(cse_jobs *jobs, const cse_job *job, const void *asked);
 
-/* What is kept of the kind, or else what `read` gives. The caller owns it. */
+/* What is kept of the kind, or else what `read` gives. The caller owns a reference to it, and
+ * changes nothing in it. */
 json_t *cse_job_derived(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind,
                         cse_job_read *read, const void *asked);
 /* What `read` gives; it takes the place of what is kept. */

@@ -143,10 +143,10 @@ static bool answers(const json_t *kept, const step_question *question)
 }
 
 /* Those of the step and the series that were asked for last are kept. */
-void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
-                       json_t *values)
+json_t *cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
+                          const json_t *values)
 {
-    json_t *metrics = json_object_get(values, "metrics"), *name;
+    json_t *metrics = json_deep_copy(json_object_get(values, "metrics")), *name;
     const step_question question = { .step = step, .names = names, .metrics = metrics };
     json_t *found = cse_job_derived(jobs, job, CSE_DERIVED_AT, read_values_at, &question);
     size_t i;
@@ -162,4 +162,6 @@ void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const j
                             json_object_get(json_object_get(found, "of"), json_string_value(name)));
     }
     json_decref(found);
+    return json_pack("{s:O, s:o}", "settings", json_object_get(values, "settings"), "metrics",
+                     metrics);
 }

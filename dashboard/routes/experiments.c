@@ -40,8 +40,11 @@ static bool take_job(void *self, const cse_job *job)
     if (!asked && !is_baseline)
         return true;
     json_t *shown = cse_job_json(jobs, job), *values = cse_job_values(jobs, job);
-    if (c->step > 0)
-        cse_job_values_at(jobs, job, c->step, c->at, values);
+    if (c->step > 0) {
+        json_t *at = cse_job_values_at(jobs, job, c->step, c->at, values);
+        json_decref(values);
+        values = at;
+    }
     json_t *run = json_pack("{s:o, s:o}", "job", shown, "values", values);
     if (is_baseline)
         c->from = json_incref(run);

@@ -68,6 +68,20 @@ static json_t *query_value(const char *text)
     return is_number ? json_integer(strtoll(text, NULL, 10)) : json_string(text);
 }
 
+/* "names[]=loss" is one value of a list. */
+static void add_value(json_t *values, char *name, const char *value)
+{
+    const size_t length = strlen(name);
+    if (length < 3 || strcmp(name + length - 2, "[]") != 0) {
+        json_object_set_new(values, name, query_value(value));
+        return;
+    }
+    name[length - 2] = '\0';
+    if (json_object_get(values, name) == NULL)
+        json_object_set_new(values, name, json_array());
+    json_array_append_new(json_object_get(values, name), json_string(value));
+}
+
 static json_t *query_values(const char *id, const char *query)
 {
     json_t *values = json_pack("{s:s}", "id", id);
@@ -75,7 +89,7 @@ static json_t *query_values(const char *id, const char *query)
     while (rest != NULL && *rest != '\0') {
         char *value = strsep(&rest, "&"), *name = strsep(&value, "=");
         if (value != NULL)
-            json_object_set_new(values, name, query_value(value));
+            add_value(values, name, value);
     }
     free(copy);
     return values;

@@ -14,7 +14,8 @@ void cse_local_run_close(cse_local_run **run);
 const char *cse_local_run_id_view(const cse_local_run *run);
 
 /* Appends the body of a GET operation ("getMetrics") of the run; `query` as in a URL, but not
- * encoded: "limit=10&role=replica". Fails with the problem's detail. */
+ * encoded: "limit=10&role=replica", and with "[]" behind the name of a list: "names[]=loss". Fails
+ * with the problem's detail. */
 cse_status cse_local_run_ask(cse_local_run *run, const char *operation_id, const char *query,
                              cse_text *body);
 

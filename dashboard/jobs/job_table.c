@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,9 +157,12 @@ cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_st
 
 void cse_job_copy(const cse_job_entry *entry, cse_job *job)
 {
-    bool facts = entry->settled && entry->facts != NULL;
-    job->facts = facts ? cse_strdup(entry->facts) : NULL;
-    job->values = entry->settled && entry->values != NULL ? cse_strdup(entry->values) : NULL;
+    for (int k = 0; k < CSE_DERIVED_KINDS; k++) {
+        const cse_kept *kept = &entry->kept[k];
+        const bool is_kept = entry->settled && kept->content != NULL;
+        job->kept[k] = (cse_kept){ is_kept ? cse_strdup(kept->source) : NULL,
+                                   is_kept ? json_incref(kept->content) : NULL };
+    }
     job->warnings = NULL;
     job->record = entry->record;
     job->record.labels = cse_strdup(entry->record.labels);
@@ -171,43 +173,53 @@ void cse_job_copy(const cse_job_entry *entry, cse_job *job)
     snprintf(job->waiting_for, sizeof job->waiting_for, "%s", entry->waiting_for);
 }
 
+static void forget(cse_kept kept[CSE_DERIVED_KINDS])
+{
+    for (int k = 0; k < CSE_DERIVED_KINDS; k++) {
+        free(kept[k].source);
+        json_decref(kept[k].content);
+        kept[k] = (cse_kept){ .content = NULL };
+    }
+}
+
 void cse_job_release(cse_job *job)
 {
     cse_job_record_clear(&job->record);
-    free(job->facts);
-    free(job->values);
-    job->facts = job->values = NULL;
+    forget(job->kept);
 }
 
 void cse_job_entry_forget(cse_job_entry *entry)
 {
-    free(entry->facts);
-    free(entry->values);
-    entry->facts = entry->values = NULL;
+    forget(entry->kept);
 }
 
-/* Keeps `content` at `place` of the entry, if the job is still as it was when it was read. */
-static void keep(cse_jobs *jobs, const cse_job *job, size_t place, const json_t *content)
+void cse_job_keep(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind, cse_kept kept)
 {
     pthread_mutex_lock(&jobs->lock);
     cse_job_entry *entry = cse_job_entry_find(jobs, job->record.id);
     if (entry != NULL && entry->settled && entry->record.attempt == job->record.attempt &&
         jobs->root != NULL) {
-        char **kept = (char **)(void *)((char *)entry + place);
-        free(*kept);
-        *kept = json_dumps(content, JSON_COMPACT);
+        cse_kept *place = &entry->kept[kind];
+        free(place->source);
+        json_decref(place->content);
+        *place = (cse_kept){ cse_strdup(kept.source), json_incref(kept.content) };
     }
     pthread_mutex_unlock(&jobs->lock);
 }
 
-void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
+bool cse_jobs_next_unread(cse_jobs *jobs, int *at, cse_job *job)
 {
-    keep(jobs, job, offsetof(cse_job_entry, facts), facts);
-}
-
-void cse_job_keep_values(cse_jobs *jobs, const cse_job *job, const json_t *values)
-{
-    keep(jobs, job, offsetof(cse_job_entry, values), values);
+    bool found = false;
+    pthread_mutex_lock(&jobs->lock);
+    for (; !found && *at < jobs->entry_count; (*at)++) {
+        const cse_job_entry *entry = jobs->entries[*at];
+        found = entry->settled && (entry->kept[CSE_DERIVED_FACTS].content == NULL ||
+                                   entry->kept[CSE_DERIVED_VALUES].content == NULL);
+        if (found)
+            cse_job_copy(entry, job);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return found;
 }
 
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job)

@@ -11,6 +11,7 @@
 
 #include "dashboard/access/grant.h"
 #include "dashboard/data/readers.h"
+#include "dashboard/jobs/derived_db.h"
 #include "dashboard/jobs/jobs_db.h"
 #include "engine/base/confinement.h"
 #include "store/reserve.h"
@@ -37,14 +38,20 @@ bool cse_jobs_is_root(const cse_jobs *jobs);
 /* The table of audits and such; NULL when it cannot be written. Borrowed. */
 cse_jobs_db *cse_jobs_db_view(cse_jobs *jobs);
 
+/* What was read from the run store of a settled job; NULL: nothing is kept. Threads share the
+ * content, whose references are counted atomically: nobody changes it. */
+typedef struct cse_kept {
+    char *source; /* what it was read from: queue/job_derived.h */
+    json_t *content;
+} cse_kept;
+
 /* The present state of a job: a copy. */
 typedef struct cse_job {
     cse_job_record record;
     bool alive;   /* its process is there */
     bool settled; /* ended, and it will not be restarted automatically */
     char waiting_for[512];
-    char *facts;      /* what job_json.c keeps of a settled job; NULL */
-    char *values;     /* what job_values.c keeps of a settled job; NULL */
+    cse_kept kept[CSE_DERIVED_KINDS]; /* of a settled job */
     json_t *warnings; /* in the answer to its creation: Diagnostic objects; borrowed, or NULL */
 } cse_job;
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job);
@@ -65,9 +72,11 @@ const cse_confinement *cse_jobs_confinement_view(const cse_jobs *jobs);
 
 /* Wakes the thread that supervises. */
 void cse_jobs_wake(cse_jobs *jobs);
-/* Keeps what was read from the store of a settled job, so that it is read once. */
-void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts);
-void cse_job_keep_values(cse_jobs *jobs, const cse_job *job, const json_t *values);
+/* Keeps what was read from the store of a settled job, if it is still as it was then. */
+void cse_job_keep(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind, cse_kept kept);
+/* The next settled job from *at of the table on of which something is not kept; *at is then behind
+ * it. False: there is none. */
+bool cse_jobs_next_unread(cse_jobs *jobs, int *at, cse_job *job);
 
 /* ---- for the files that change jobs ---- */
 
@@ -83,8 +92,7 @@ typedef struct cse_job_entry {
     int futile;          /* processes in a row that were killed before they did a step */
     bool held;           /* waits for a limit of its own, and delays no other */
     char waiting_for[512];
-    /* JSON of what its run store says, once the job is settled; NULL */
-    char *facts, *values;
+    cse_kept kept[CSE_DERIVED_KINDS]; /* of its run store, once the job is settled */
 } cse_job_entry;
 
 struct cse_jobs {
@@ -101,6 +109,11 @@ struct cse_jobs {
     bool ending, supervised;
     pthread_t thread;
     int wake_descriptor;
+    cse_derived_db *derived; /* NULL: nothing is kept over the server's end */
+    char *build;             /* the program that reads: part of what is kept */
+    bool reads_ahead;
+    pthread_t reading_thread;
+    pthread_cond_t reading_wake; /* with `lock` */
 };
 
 /* All with the lock held. */

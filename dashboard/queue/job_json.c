@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dashboard/queue/job_derived.h"
 #include "dashboard/queue/job_health.h"
 #include "dashboard/queue/jobs_commands.h"
 #include "dashboard/queue/run_account.h"
@@ -327,8 +328,9 @@ static void add_times(json_t *object, const cse_job *job, cse_store_reader *read
 }
 
 /* The part that comes from the run store. */
-static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
+static json_t *read_facts(cse_jobs *jobs, const cse_job *job, const void *unused)
 {
+    (void)unused;
     cse_store_reader *reader = NULL;
     json_t *facts = json_object();
     const char *model_dir = job->record.model_dir;
@@ -357,14 +359,9 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
 json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
 {
     json_t *object = json_object();
-    json_t *facts = job->facts != NULL ? json_loads(job->facts, 0, NULL) : NULL;
     add_record(object, &job->record);
     add_state(object, jobs, job);
-    if (facts == NULL) {
-        facts = read_facts(jobs, job);
-        if (job->settled)
-            cse_job_keep_facts(jobs, job, facts);
-    }
+    json_t *facts = cse_job_derived(jobs, job, CSE_DERIVED_FACTS, read_facts, NULL);
     json_object_update(object, facts);
     if (job->warnings != NULL)
         json_object_set(object, "warnings", job->warnings);

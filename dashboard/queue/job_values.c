@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dashboard/queue/job_derived.h"
 #include "engine/base/config/yaml.h"
 
 enum { ROWS = 4 };
@@ -65,10 +66,9 @@ static json_t *settings_of(cse_store_reader *reader)
     return settings;
 }
 
-json_t *cse_job_values(cse_jobs *jobs, const cse_job *job)
+static json_t *read_values(cse_jobs *jobs, const cse_job *job, const void *unused)
 {
-    if (job->values != NULL)
-        return json_loads(job->values, 0, NULL);
+    (void)unused;
     cse_store_reader *reader = NULL;
     const char *directory = job->record.model_dir;
     json_t *metrics = json_object(), *settings = NULL;
@@ -78,11 +78,13 @@ json_t *cse_job_values(cse_jobs *jobs, const cse_job *job)
         settings = settings_of(reader);
     }
     cse_readers_give_back(jobs->options.readers, directory, &reader);
-    json_t *values = json_pack("{s:o, s:o}", "settings",
-                               settings != NULL ? settings : json_object(), "metrics", metrics);
-    if (job->settled)
-        cse_job_keep_values(jobs, job, values);
-    return values;
+    return json_pack("{s:o, s:o}", "settings", settings != NULL ? settings : json_object(),
+                     "metrics", metrics);
+}
+
+json_t *cse_job_values(cse_jobs *jobs, const cse_job *job)
+{
+    return cse_job_derived(jobs, job, CSE_DERIVED_VALUES, read_values, NULL);
 }
 
 /* The newest value up to a step: a series need not have one of each step. */
@@ -95,61 +97,71 @@ static json_t *value_at(cse_store_reader *reader, const char *series, int64_t st
                : json_null();
 }
 
-/* The named series that the run has and `of` lacks. */
-static json_t *lacking(const json_t *names, const json_t *metrics, const json_t *of)
-{
-    json_t *lacked = json_array(), *name;
-    size_t i;
-    json_array_foreach(names, i, name)
-    {
-        const char *series = json_string_value(name);
-        if (json_object_get(metrics, series) != NULL && json_object_get(of, series) == NULL)
-            json_array_append(lacked, name);
-    }
-    return lacked;
-}
+/* What is asked of one step. */
+typedef struct step_question {
+    int64_t step;
+    const json_t *names, *metrics; /* series; of those that the run has it is answered */
+} step_question;
 
-static void read_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
-                           json_t *of)
+/* {"step", "of": {name: value}}. */
+static json_t *read_values_at(cse_jobs *jobs, const cse_job *job, const void *asked)
 {
+    const step_question *question = asked;
     cse_store_reader *reader = NULL;
     cse_run_status status = { .last_step = -1 };
     const char *directory = job->record.model_dir;
-    json_t *name;
+    json_t *name, *of = json_object();
     size_t i;
     const bool is_there = cse_readers_borrow(jobs->options.readers, directory, &reader) == CSE_OK &&
                           cse_store_reader_status(reader, &status) == CSE_OK &&
-                          status.last_step >= step;
-    json_array_foreach(names, i, name)
+                          status.last_step >= question->step;
+    json_array_foreach(question->names, i, name)
     {
         const char *series = json_string_value(name);
-        json_object_set_new(of, series, is_there ? value_at(reader, series, step) : json_null());
+        if (json_object_get(question->metrics, series) != NULL)
+            json_object_set_new(of, series,
+                                is_there ? value_at(reader, series, question->step) : json_null());
     }
     cse_readers_give_back(jobs->options.readers, directory, &reader);
+    return json_pack("{s:I, s:o}", "step", (json_int_t)question->step, "of", of);
 }
 
-/* Those of the step that was asked for last are kept: {"step", "of": {name: value}}. */
-void cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
-                       json_t *values)
+/* Of the step, with each of the series that the run has. */
+static bool answers(const json_t *kept, const step_question *question)
 {
-    json_t *kept = json_object_get(values, "at"), *name;
+    const json_t *of = json_object_get(kept, "of");
+    json_t *name;
     size_t i;
-    if (kept == NULL || json_integer_value(json_object_get(kept, "step")) != step) {
-        kept = json_pack("{s:I, s:{}}", "step", (json_int_t)step, "of");
-        json_object_set_new(values, "at", kept);
+    json_array_foreach(question->names, i, name)
+    {
+        const char *series = json_string_value(name);
+        if (json_object_get(question->metrics, series) != NULL &&
+            json_object_get(of, series) == NULL)
+            return false;
     }
-    json_t *of = json_object_get(kept, "of"), *metrics = json_object_get(values, "metrics");
-    json_t *lacked = lacking(names, metrics, of);
-    if (json_array_size(lacked) > 0) {
-        read_values_at(jobs, job, step, lacked, of);
-        if (job->settled)
-            cse_job_keep_values(jobs, job, values);
+    return json_integer_value(json_object_get(kept, "step")) == question->step;
+}
+
+/* Those of the step and the series that were asked for last are kept. */
+json_t *cse_job_values_at(cse_jobs *jobs, const cse_job *job, int64_t step, const json_t *names,
+                          const json_t *values)
+{
+    json_t *metrics = json_deep_copy(json_object_get(values, "metrics")), *name;
+    const step_question question = { .step = step, .names = names, .metrics = metrics };
+    json_t *found = cse_job_derived(jobs, job, CSE_DERIVED_AT, read_values_at, &question);
+    size_t i;
+    if (!answers(found, &question)) {
+        json_decref(found);
+        found = cse_job_derived_anew(jobs, job, CSE_DERIVED_AT, read_values_at, &question);
     }
-    json_decref(lacked);
     json_array_foreach(names, i, name)
     {
         json_t *one = json_object_get(metrics, json_string_value(name));
         if (one != NULL)
-            json_object_set(one, "at", json_object_get(of, json_string_value(name)));
+            json_object_set(one, "at",
+                            json_object_get(json_object_get(found, "of"), json_string_value(name)));
     }
+    json_decref(found);
+    return json_pack("{s:O, s:o}", "settings", json_object_get(values, "settings"), "metrics",
+                     metrics);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,10 @@
 #include <unistd.h>
 
 #include "dashboard/checks/labels.h"
+#include "dashboard/queue/jobs_read_ahead.h"
 #include "dashboard/queue/jobs_supervise.h"
 #include "engine/base/arena.h"
+#include "engine/base/build_identity.h"
 #include "engine/base/log.h"
 #include "engine/base/machine.h"
 
@@ -92,6 +95,9 @@ static cse_status open_root(cse_jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     cse_jobs_adopt(jobs);
     pthread_mutex_unlock(&jobs->lock);
+    snprintf(path, sizeof path, "%s/derived.db", jobs->root);
+    jobs->derived = cse_derived_db_open(path);
+    jobs->reads_ahead = pthread_create(&jobs->reading_thread, NULL, cse_jobs_read_ahead, jobs) == 0;
     jobs->supervised = pthread_create(&jobs->thread, NULL, cse_jobs_supervise, jobs) == 0;
     return jobs->supervised ? CSE_OK : cse_fail(CSE_TEMPORARY, "jobs: %s", strerror(errno));
 }
@@ -152,6 +158,14 @@ static void take_limits(cse_jobs *jobs)
     jobs->memory_bytes = o->memory_bytes > 0 ? o->memory_bytes : machine.memory_bytes;
 }
 
+static char *build_name(void)
+{
+    unsigned char build[CSE_BUILD_IDENTITY_BYTES];
+    char name[2 * CSE_BUILD_IDENTITY_BYTES + 1];
+    sodium_bin2hex(name, sizeof name, build, cse_build_identity(build));
+    return cse_strdup(name);
+}
+
 cse_status cse_jobs_open(const cse_jobs_options *options, cse_jobs **result)
 {
     cse_jobs *jobs = cse_calloc(1, sizeof *jobs);
@@ -165,6 +179,8 @@ cse_status cse_jobs_open(const cse_jobs_options *options, cse_jobs **result)
     jobs->executable = cse_strdup(options->executable != NULL ? options->executable : "csengine");
     take_limits(jobs);
     pthread_mutex_init(&jobs->lock, NULL);
+    pthread_cond_init(&jobs->reading_wake, NULL);
+    jobs->build = build_name();
     cse_status status = jobs->root != NULL ? open_root(jobs) : open_run(jobs);
     if (status != CSE_OK)
         cse_jobs_close(result);
@@ -179,7 +195,10 @@ void cse_jobs_close(cse_jobs **result)
     *result = NULL;
     pthread_mutex_lock(&jobs->lock);
     jobs->ending = true;
+    pthread_cond_signal(&jobs->reading_wake);
     pthread_mutex_unlock(&jobs->lock);
+    if (jobs->reads_ahead)
+        pthread_join(jobs->reading_thread, NULL);
     if (jobs->supervised) {
         cse_jobs_wake(jobs);
         pthread_join(jobs->thread, NULL);
@@ -193,11 +212,14 @@ void cse_jobs_close(cse_jobs **result)
     }
     free(jobs->entries);
     cse_jobs_db_close(&jobs->db);
+    cse_derived_db_close(&jobs->derived);
     if (jobs->wake_descriptor >= 0)
         close(jobs->wake_descriptor);
     if (jobs->lock_file >= 0)
         close(jobs->lock_file);
+    pthread_cond_destroy(&jobs->reading_wake);
     pthread_mutex_destroy(&jobs->lock);
+    free(jobs->build);
     free(jobs->root);
     free(jobs->reserve.path);
     free(jobs->run_dir);

@@ -523,6 +523,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         status = remove_record(jobs, id);
     if (status == CSE_OK) {
         cse_readers_forget(jobs->options.readers, entry->record.model_dir);
+        cse_derived_db_remove(jobs->derived, id);
         cse_remove_tree(entry->record.model_dir);
         int at = 0;
         while (jobs->entries[at] != entry)

@@ -82,7 +82,7 @@ parts='
 dataloader: identity positions files formats . tables programs pictures tokenizer tokens chat
 dataloader: conversations prepare inputs
 dashboard: access api checks data query jobs queue pages http models replays . routes
-cli: terminal arguments client sweep runs completion data models mcp commands .
+cli: terminal arguments client sweep runs completion data models mcp top commands .
 '
 room_functions='
 function read_rooms(    count, rows, i, row, fields, names, j) {

@@ -1,0 +1,74 @@
+/* A store that was written to a moment ago may be again within the same tick of its file's clock:
+ * what is read of it then is not kept. */
+#include "dashboard/queue/job_derived.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "store/identity.h"
+
+enum { SOURCE_BYTES = CSE_STORE_IDENTITY_BYTES + 512, STILL_MS = 1000 };
+
+/* False: it changes now. */
+static bool take_source(const cse_jobs *jobs, const cse_job *job, char source[SOURCE_BYTES])
+{
+    const cse_job_record *r = &job->record;
+    const cse_store_identity store = cse_store_identify(r->model_dir);
+    snprintf(source, SOURCE_BYTES, "%s %s %lld %s %lld %lld %lld %lld", jobs->build, store.text,
+             (long long)r->attempt, cse_run_state_name(r->state), (long long)r->state_since_ms,
+             (long long)r->started_ms, (long long)r->ended_ms, (long long)r->pid);
+    return cse_unix_ms() - store.changed_ms >= STILL_MS;
+}
+
+static void keep(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key, json_t *found)
+{
+    char after[SOURCE_BYTES];
+    if (!take_source(jobs, job, after) || strcmp(after, key->source) != 0)
+        return;
+    cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, found });
+    char *content = key->kind != CSE_DERIVED_AT ? json_dumps(found, JSON_COMPACT) : NULL;
+    if (content != NULL)
+        cse_derived_db_keep(jobs->derived, key, content);
+    free(content);
+}
+
+json_t *cse_job_derived_anew(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind,
+                             cse_job_read *read, const void *asked)
+{
+    char source[SOURCE_BYTES];
+    if (!job->settled || jobs->root == NULL)
+        return read(jobs, job, asked);
+    take_source(jobs, job, source);
+    json_t *found = read(jobs, job, asked);
+    keep(jobs, job, &(cse_derived_key){ job->record.id, kind, source }, found);
+    return found;
+}
+
+/* What derived.db has of it; NULL: nothing. */
+static json_t *stored(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key)
+{
+    char *content = key->kind != CSE_DERIVED_AT ? cse_derived_db_read(jobs->derived, key) : NULL;
+    json_t *found = content != NULL ? json_loads(content, 0, NULL) : NULL;
+    if (found != NULL)
+        cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, found });
+    free(content);
+    return found;
+}
+
+json_t *cse_job_derived(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind,
+                        cse_job_read *read, const void *asked)
+{
+    char source[SOURCE_BYTES];
+    const cse_kept *kept = &job->kept[kind];
+    if (!job->settled || jobs->root == NULL)
+        return read(jobs, job, asked);
+    take_source(jobs, job, source);
+    if (kept->content != NULL && strcmp(kept->source, source) == 0)
+        return json_incref(kept->content);
+    if (kept->content != NULL) /* an idle reader may have the file that was there before */
+        cse_readers_forget(jobs->options.readers, job->record.model_dir);
+    json_t *found = stored(jobs, job, &(cse_derived_key){ job->record.id, kind, source });
+    return found != NULL ? found : cse_job_derived_anew(jobs, job, kind, read, asked);
+}

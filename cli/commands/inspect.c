@@ -13,6 +13,7 @@
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
+#include "engine/base/types/shape.h"
 #include "run/travel/computed_values.h"
 #include "run/travel/replay.h"
 #include "run/travel/run_checkpoints.h"
@@ -22,11 +23,16 @@
 
 enum { SHOWN_VALUES = 8, MOST_WATCHED = 100000 };
 
+/* A step may compute values of so many times --most_bytes: most of its nodes are not kept. */
+enum { NODES_FOR_A_VALUE = 8 };
+
 typedef struct question {
     const char *run, *pattern, *output;
     int64_t step, num_csx, values;
     int64_t microbatch, sample; /* -1: of all */
     bool computed;              /* of what the step computes, not of the states after it */
+    bool all;                   /* of both */
+    int64_t most_bytes;         /* of the values of all tensors; 0: any */
     int64_t first, last, every; /* of a series; last 0: none is asked for */
     bool json;
     const char **confinement; /* options of the replay's `csengine start`, ended by NULL */
@@ -80,7 +86,41 @@ static json_t *read_scalars(const char *model_dir, int64_t step)
     return scalars;
 }
 
-static void show(const question *q, const cse_replay *replay, const cse_tensor_view *view)
+/* How a client may cut the tensors: which samples their rows are, and of which microbatches. */
+static void add_batch(json_t *answer, const cse_computed_values *values)
+{
+    const cse_step_samples *samples = cse_computed_values_samples(values);
+    json_t *numbers = json_array();
+    for (int64_t i = 0; i < samples->count; i++)
+        json_array_append_new(numbers, json_integer(samples->numbers[i]));
+    json_object_set_new(answer, "samples", numbers);
+    json_object_set_new(answer, "microbatches",
+                        json_integer(cse_computed_values_microbatches(values)));
+}
+
+static json_t *tensor_json(const question *q, const cse_computed_values *values,
+                           const cse_checkpoint_tensor *tensor)
+{
+    json_t *shown = cse_tensor_json(tensor, q->values);
+    cse_computed_facts facts;
+    const bool computed = values != NULL && cse_computed_values_facts(values, tensor, &facts);
+    const bool moment = strncmp(tensor->name, "optimizer.", 10) == 0;
+    json_object_set_new(shown, "role",
+                        json_string(computed ? facts.role
+                                    : moment ? "optimizer"
+                                             : "state"));
+    json_object_set_new(shown, "format",
+                        json_string(cse_dtype_name(computed ? facts.format : tensor->dtype)));
+    if (computed) {
+        json_object_set_new(shown, "op", json_string(facts.op));
+        json_object_set_new(shown, "backward", json_boolean(facts.backward));
+        json_object_set_new(shown, "rows", json_string(facts.rows));
+    }
+    return shown;
+}
+
+static void show(const question *q, const cse_replay *replay, const cse_tensor_view *view,
+                 const cse_computed_values *values)
 {
     json_t *scalars =
         read_scalars(replay->folder[0] != '\0' ? replay->folder : q->run, replay->step);
@@ -89,8 +129,10 @@ static void show(const question *q, const cse_replay *replay, const cse_tensor_v
     if (q->json) {
         json_t *answer = head_json(q, replay), *tensors = json_array();
         for (int i = 0; i < view->count; i++)
-            json_array_append_new(tensors, cse_tensor_json(&view->tensors[i], q->values));
+            json_array_append_new(tensors, tensor_json(q, values, &view->tensors[i]));
         json_object_set(answer, "scalars", scalars);
+        if (values != NULL)
+            add_batch(answer, values);
         json_object_set_new(answer, "tensors", tensors);
         cse_json_print(answer);
         json_decref(answer);
@@ -137,41 +179,99 @@ static bool matches_state(const question *q)
     return matches;
 }
 
-static cse_status load(const question *q, const cse_replay *replay, cse_tensor_view *view)
+/* `*values` stays open, for what is told of them. */
+static cse_status load(const question *q, const cse_replay *replay, cse_tensor_view *view,
+                       cse_computed_values **values)
 {
-    if (!q->computed) {
+    if (q->all || !q->computed)
         CSE_TRY(cse_tensor_view_load(view, replay->checkpoint, q->pattern));
-        return view->count > 0 ? CSE_OK : no_tensor(q, view);
+    if (q->computed) {
+        CSE_TRY(cse_computed_values_open(replay->folder, q->step, values));
+        CSE_TRY(cse_computed_values_add(
+            *values, (cse_computed_part){ .microbatch = q->microbatch, .sample = q->sample },
+            view));
     }
-    cse_computed_values *values = NULL;
-    cse_status status = cse_computed_values_open(replay->folder, q->step, &values);
-    if (status == CSE_OK)
-        status = cse_computed_values_add(
-            values, (cse_computed_part){ .microbatch = q->microbatch, .sample = q->sample }, view);
-    cse_computed_values_close(&values);
-    return status;
+    return view->count > 0 ? CSE_OK : no_tensor(q, view);
 }
 
-static cse_status look(const question *q)
+/* ---- how much there is ---- */
+
+static cse_status too_much(const question *q, int64_t bytes, const char *whose)
 {
-    cse_replay replay;
+    return cse_fail(CSE_UNAVAILABLE,
+                    "%s take %.1f MiB, and --most_bytes allows %.1f MiB: choose fewer tensors "
+                    "(--tensor PATTERN)",
+                    whose, (double)bytes / (1 << 20), (double)q->most_bytes / (1 << 20));
+}
+
+/* Before the step is done again for all that it computes, which is written to a disk: by the run's
+ * graph, as far as it can be read. */
+static cse_status check_before(const question *q)
+{
+    cse_graph *graph = NULL;
+    int64_t bytes = 0;
+    if (q->most_bytes == 0 || !q->computed || q->pattern != NULL ||
+        cse_replay_graph(q->run, &graph) != CSE_OK)
+        return CSE_OK;
+    for (int i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i]->batch && cse_dtype_is_float(graph->nodes[i]->dtype))
+            bytes += cse_shape_elements(graph->nodes[i]->shape) * 4 * graph->microbatch_count;
+    cse_graph_destroy(&graph);
+    return bytes / NODES_FOR_A_VALUE <= q->most_bytes
+               ? CSE_OK
+               : too_much(q, bytes, "all values of the step's nodes");
+}
+
+static cse_status check_after(const question *q, const cse_tensor_view *view)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < view->count; i++)
+        bytes += cse_shape_elements(view->tensors[i].shape) *
+                 (int64_t)cse_dtype_size(view->tensors[i].dtype);
+    return q->most_bytes == 0 || bytes <= q->most_bytes ? CSE_OK
+                                                        : too_much(q, bytes, "these tensors");
+}
+
+/* ---- one step ---- */
+
+static cse_status do_replay(question *q, cse_replay *replay)
+{
+    cse_replay_options options = { .model_dir = q->run,
+                                   .step = q->step,
+                                   .num_csx = (int)q->num_csx,
+                                   .latest = INT64_MAX,
+                                   .confinement = q->confinement,
+                                   .values = !q->computed         ? NULL
+                                             : q->pattern != NULL ? q->pattern
+                                                                  : ".*" };
+    cse_status status = cse_replay_run(&options, replay);
+    if (status != CSE_NO_INPUT || !q->all || !q->computed || q->pattern == NULL ||
+        !matches_state(q))
+        return status;
+    cse_replay_clear(replay);
+    q->computed = false; /* only states have such names */
+    options.values = NULL;
+    return cse_replay_run(&options, replay);
+}
+
+static cse_status look(question *q)
+{
+    cse_replay replay = { .step = q->step };
     cse_tensor_view view;
-    const cse_replay_options options = { .model_dir = q->run,
-                                         .step = q->step,
-                                         .num_csx = (int)q->num_csx,
-                                         .latest = INT64_MAX,
-                                         .confinement = q->confinement,
-                                         .values = !q->computed         ? NULL
-                                                   : q->pattern != NULL ? q->pattern
-                                                                        : ".*" };
+    cse_computed_values *values = NULL;
     cse_tensor_view_begin(&view);
-    cse_status status = cse_replay_run(&options, &replay);
+    cse_status status = check_before(q);
     if (status == CSE_OK)
-        status = load(q, &replay, &view);
+        status = do_replay(q, &replay);
+    if (status == CSE_OK)
+        status = load(q, &replay, &view, &values);
+    if (status == CSE_OK)
+        status = check_after(q, &view);
     if (status == CSE_OK && q->output != NULL)
         status = cse_tensors_write(view.tensors, view.count, q->output);
     if (status == CSE_OK)
-        show(q, &replay, &view);
+        show(q, &replay, &view, values);
+    cse_computed_values_close(&values);
     cse_tensor_view_clear(&view);
     if (status == CSE_OK && replay.verdict == CSE_REPLAY_OTHER)
         status = cse_fail(CSE_DATA, "step %" PRId64 ": what was computed is not what the run had",
@@ -262,7 +362,11 @@ static cse_status read_question(const cse_command_line *line, question *q)
     CSE_TRY(cse_option_integer(line, "every", every, &q->every));
     CSE_TRY(cse_option_integer(line, "microbatch", numbers, &q->microbatch));
     CSE_TRY(cse_option_integer(line, "sample", numbers, &q->sample));
+    CSE_TRY(cse_option_integer(line, "most_bytes", numbers, &q->most_bytes));
     q->computed = cse_option_is_on(line, "computed") || q->microbatch >= 0 || q->sample >= 0;
+    if (q->all && (q->computed || cse_option_value(line, "watch") != NULL))
+        return cse_fail(CSE_USAGE, "inspect: --all is of whole states and whole batches of a "
+                                   "--step: without --computed, --microbatch, --sample, --watch");
     CSE_TRY(read_steps(line, q));
     if ((q->step >= 0) == (q->last > 0))
         return cse_fail(CSE_USAGE, "inspect: give either --step S, or --watch with --steps A..B");
@@ -310,11 +414,14 @@ static int run(const cse_command_line *line)
                    .every = 1,
                    .microbatch = -1,
                    .sample = -1,
+                   .all = cse_option_is_on(line, "all"),
                    .json = cse_option_is_on(line, "json") };
     cse_status status = read_question(line, &q);
     if (status == CSE_OK)
         status = read_confinement(line, arena, &q);
-    if (status == CSE_OK && q.step > 0 && q.pattern != NULL && !q.computed)
+    if (status == CSE_OK && q.all)
+        q.computed = q.step > 0;
+    else if (status == CSE_OK && q.step > 0 && q.pattern != NULL && !q.computed)
         q.computed = !matches_state(&q);
     if (status == CSE_OK)
         status = q.last > 0 ? watch(&q) : look(&q);
@@ -329,11 +436,13 @@ static const cse_option options[] = {
       "a name, an end of it behind a dot, or a regular expression of these; default: all" },
     { "computed", NULL, NULL,
       "of what the step computes: values, gradients; so, too, where no state has such a name" },
+    { "all", NULL, NULL, "of its states and of what it computes" },
     { "microbatch", "M", NULL, "of what microbatch M of the step computes, from 0" },
     { "sample", "ID", NULL,
       "of what the step computes for this sample, by its number in the data" },
     { "values", "N", NULL, "shows so many values of each tensor; 8" },
     { "output", "FILE", NULL, "writes the tensors to FILE.npz or FILE.safetensors" },
+    { "most_bytes", "N", NULL, "fails where the values of these tensors take more; 0: any" },
     { "watch", "PATTERN", NULL, "a line for each of these tensors and each of --steps" },
     { "steps", "A..B", NULL, "with --watch: the steps" },
     { "every", "N", NULL, "with --watch: only steps that are multiples of N, and the last" },

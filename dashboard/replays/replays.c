@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@
 #include "engine/base/text.h"
 #include "store/reader.h"
 
-enum { MOST_WORDS = 300, MOST_LIMITS = 256, MOST_ANSWER = 1 << 20 };
+enum { MOST_WORDS = 300, MOST_LIMITS = 256, MOST_ANSWER = 4 << 20 };
 
 typedef enum replay_state { RUNNING, DONE, FAILED } replay_state;
 static const char *const state_names[] = { "running", "done", "failed" };
@@ -39,6 +40,8 @@ typedef struct replay {
     replay_state state;
     char *message; /* why it failed */
     json_t *answer;
+    int values; /* a file without a name, that holds the tensors; -1: none is kept */
+    int64_t value_bytes;
     int connection[2]; /* the second one is closed to end it; -1: it is */
     bool is_forgotten; /* nobody asks for it any more */
     pthread_t thread;
@@ -68,10 +71,19 @@ static void hang_up(replay *r)
     r->connection[1] = -1;
 }
 
+static void drop_values(replay *r)
+{
+    if (r->values >= 0)
+        close(r->values);
+    r->values = -1;
+    r->value_bytes = 0;
+}
+
 static void destroy(replay *r)
 {
     pthread_join(r->thread, NULL);
     hang_up(r);
+    drop_values(r);
     close(r->connection[0]);
     free(r->job);
     free(r->model_dir);
@@ -97,6 +109,17 @@ static void drop_old(cse_replays *all)
     }
 }
 
+/* Of the oldest, as far as all together take too much. */
+static void drop_old_values(cse_replays *all)
+{
+    int64_t bytes = 0;
+    for (replay *r = all->first; r != NULL; r = r->next) {
+        bytes += r->value_bytes;
+        if (bytes > CSE_KEPT_VALUES_BYTES)
+            drop_values(r);
+    }
+}
+
 static bool is_busy(const cse_replays *all)
 {
     for (const replay *r = all->first; r != NULL; r = r->next)
@@ -119,13 +142,28 @@ static void add_word(char **words, int *count, const char *format, ...)
     va_end(arguments);
 }
 
-/* The options of the question were checked by the route. */
-static void add_options(const json_t *options, char **words, int *count)
+static bool keeps(const replay *r)
 {
+    return json_is_true(json_object_get(r->options, "keep"));
+}
+
+/* The options of the question were checked by the route. */
+static void add_options(const replay *r, char **words, int *count)
+{
+    json_t *options = r->options;
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)options, name, value)
+    if (keeps(r)) {
+        add_word(words, count, "--all");
+        add_word(words, count, "--output=%s/values.npz", r->folder);
+        add_word(words, count, "--most_bytes=%" PRId64, CSE_KEPT_STEP_BYTES);
+        if (json_object_get(options, "values") == NULL)
+            add_word(words, count, "--values=0");
+    }
+    json_object_foreach(options, name, value)
     {
+        if (strcmp(name, "keep") == 0)
+            continue;
         if (json_is_string(value))
             add_word(words, count, "--%s=%s", name, json_string_value(value));
         else if (json_is_integer(value))
@@ -145,7 +183,7 @@ static char **words_of(const replay *r)
     add_word(words, &count, "--json");
     add_word(words, &count, "--num_csx=1");
     add_word(words, &count, "--step=%" PRId64, r->step);
-    add_options(r->options, words, &count);
+    add_options(r, words, &count);
     if (o->root != NULL)
         count += cse_job_limits_words(o->confinement, words + count,
                                       MOST_WORDS - count - 2 < MOST_LIMITS ? MOST_WORDS - count - 2
@@ -180,6 +218,18 @@ static char *message_of(const char *path, cse_checker_end end)
                           : "the process ended without an answer");
 }
 
+static int open_values(const replay *r, struct stat *about)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/values.npz", r->folder);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file >= 0 && fstat(file, about) == 0 && S_ISREG(about->st_mode))
+        return file;
+    if (file >= 0)
+        close(file);
+    return -1;
+}
+
 static void take_end(replay *r, cse_status status, const cse_text *output, cse_checker_end end)
 {
     char errors[PATH_MAX + 16];
@@ -191,13 +241,18 @@ static void take_end(replay *r, cse_status status, const cse_text *output, cse_c
     if (status != CSE_OK)
         message = cse_strdup(cse_error_message());
     else if (output->size > MOST_ANSWER)
-        message = cse_strdup("the answer is longer than 1 MiB: ask for fewer tensors or values");
+        message = cse_strdup("the answer is longer than 4 MiB: ask for fewer tensors or values");
     else if (answer == NULL)
         message = message_of(errors, end);
+    struct stat about = { .st_size = 0 };
+    const int values = message == NULL && keeps(r) ? open_values(r, &about) : -1;
     pthread_mutex_lock(&r->all->lock);
     r->answer = answer;
     r->message = message;
+    r->values = values;
+    r->value_bytes = values >= 0 ? about.st_size : 0;
     r->state = message == NULL ? DONE : FAILED;
+    drop_old_values(r->all);
     pthread_mutex_unlock(&r->all->lock);
 }
 
@@ -250,6 +305,7 @@ static cse_status begin(cse_replays *all, const cse_step_question *q, replay **b
         return status;
     }
     r->all = all;
+    r->values = -1;
     r->job = cse_strdup(q->job);
     r->model_dir = cse_strdup(q->model_dir);
     r->step = q->step;
@@ -285,13 +341,21 @@ static int64_t steps_done(const replay *r)
     return step;
 }
 
-static json_t *show(const replay *r)
+static json_t *show_head(const replay *r)
 {
     const int64_t done = r->state == RUNNING ? steps_done(r) : -1;
-    return json_pack("{s:s, s:I, s:O, s:s, s:o, s:s?, s:O?}", "job", r->job, "step",
-                     (json_int_t)r->step, "options", r->options, "state", state_names[r->state],
-                     "last_step", done >= 0 ? json_integer(done) : json_null(), "message",
-                     r->message, "answer", r->answer);
+    return json_pack("{s:I, s:O, s:s, s:o, s:s?, s:o}", "step", (json_int_t)r->step, "options",
+                     r->options, "state", state_names[r->state], "last_step",
+                     done >= 0 ? json_integer(done) : json_null(), "message", r->message, "kept",
+                     r->values >= 0 ? json_integer(r->value_bytes) : json_null());
+}
+
+static json_t *show(const replay *r)
+{
+    json_t *shown = show_head(r);
+    json_object_set_new(shown, "job", json_string(r->job));
+    json_object_set(shown, "answer", r->answer != NULL ? r->answer : json_null());
+    return shown;
 }
 
 json_t *cse_replays_show(cse_replays *all, const char *job, int64_t step)
@@ -303,6 +367,26 @@ json_t *cse_replays_show(cse_replays *all, const char *job, int64_t step)
     return shown;
 }
 
+json_t *cse_replays_list(cse_replays *all, const char *job)
+{
+    json_t *list = json_array();
+    pthread_mutex_lock(&all->lock);
+    for (const replay *r = all->first; r != NULL; r = r->next)
+        if (!r->is_forgotten && strcmp(r->job, job) == 0)
+            json_array_append_new(list, show_head(r));
+    pthread_mutex_unlock(&all->lock);
+    return list;
+}
+
+int cse_replays_open_values(cse_replays *all, const char *job, int64_t step)
+{
+    pthread_mutex_lock(&all->lock);
+    const replay *r = find(all, job, step);
+    const int file = r != NULL && r->values >= 0 ? fcntl(r->values, F_DUPFD_CLOEXEC, 0) : -1;
+    pthread_mutex_unlock(&all->lock);
+    return file;
+}
+
 /* With the lock held. */
 static cse_status begin_or_find(cse_replays *all, const cse_step_question *q, bool *begun,
                                 replay **found)
@@ -312,7 +396,8 @@ static cse_status begin_or_find(cse_replays *all, const cse_step_question *q, bo
     const bool same = r != NULL && json_equal(r->options, options);
     json_decref(options);
     *found = r;
-    if (same && r->state != FAILED)
+    const bool gone = same && keeps(r) && r->state == DONE && r->values < 0;
+    if (same && r->state != FAILED && !gone)
         return CSE_OK;
     if (r != NULL && r->state == RUNNING)
         return cse_fail(CSE_USAGE, "this step is being done again for other tensors: wait for it, "

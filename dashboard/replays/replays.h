@@ -2,8 +2,9 @@
  * by a process of it.
  *
  * One is computed at a time, by one process of its run, for a bounded time, and can be ended; what
- * was found is kept for the newest of them. The replay of a job in a queue may touch what the job
- * might, in a folder of its own below the queue's; it never changes the run. */
+ * was found is kept for the newest of them, and the values themselves where a client asks for that,
+ * in a file without a name, which ends with the server. The replay of a job in a queue may touch
+ * what the job might, in a folder of its own below the queue's; it never changes the run. */
 #ifndef CSE_DASHBOARD_REPLAYS_REPLAYS_H
 #define CSE_DASHBOARD_REPLAYS_REPLAYS_H
 
@@ -13,6 +14,9 @@
 #include "engine/base/confinement.h"
 
 enum { CSE_KEPT_REPLAYS = 16, CSE_REPLAY_SECONDS = 600 };
+/* Values that are kept: of one step, and of all together, where the newest stay. */
+#define CSE_KEPT_STEP_BYTES (INT64_C(1) << 30)
+#define CSE_KEPT_VALUES_BYTES (INT64_C(2) << 30)
 
 typedef struct cse_replays cse_replays;
 
@@ -30,7 +34,7 @@ typedef struct cse_step_question {
     const char *job, *model_dir;
     int64_t step;
     /* {tensor, values, computed, microbatch, sample}, each as the option of `csengine inspect`; may
-     * be NULL. */
+     * be NULL. {keep: true}: the values are kept as well, of states and of what is computed. */
     const json_t *options;
 } cse_step_question;
 
@@ -39,8 +43,13 @@ typedef struct cse_step_question {
  * options is. */
 cse_status cse_replays_begin(cse_replays *replays, const cse_step_question *question, bool *begun,
                              json_t **shown);
-/* {job, step, options, state, steps_done, message, answer}; NULL: nobody has asked. */
+/* {job, step, options, state, last_step, message, answer, kept}; NULL: nobody has asked. */
 json_t *cse_replays_show(cse_replays *replays, const char *job, int64_t step);
+/* Those of the job, the newest first, without their answers. */
+json_t *cse_replays_list(cse_replays *replays, const char *job);
+/* A file with the values that were kept (step_values.h), which the caller closes; -1: there is
+ * none. */
+int cse_replays_open_values(cse_replays *replays, const char *job, int64_t step);
 /* Ends and forgets it; false: nobody has asked. */
 bool cse_replays_end(cse_replays *replays, const char *job, int64_t step);
 

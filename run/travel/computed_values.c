@@ -211,6 +211,28 @@ int cse_computed_values_microbatches(const cse_computed_values *c)
     return c->graph->microbatch_count;
 }
 
+bool cse_computed_values_facts(const cse_computed_values *c, const cse_checkpoint_tensor *tensor,
+                               cse_computed_facts *facts)
+{
+    static const char *const roles[CSE_TRACKED_COUNT] = { "value", "cast", "gradient", "state" };
+    for (int t = 0; t < c->graph->tracked_count; t++) {
+        const cse_tracked_tensor *row = &c->graph->tracked[t];
+        const bool there = c->tensors[t].of_batch != NULL || c->tensors[t].of_step != NULL;
+        if (!there || strcmp(row->name, tensor->name) != 0)
+            continue;
+        const bool stacked = tensor->shape.rank > row->node->shape.rank;
+        *facts = (cse_computed_facts){ .role = roles[row->kind],
+                                       .op = row->op,
+                                       .format = row->node->dtype,
+                                       .backward = row->node->backward,
+                                       .rows = c->rows[row->node->scratch] ? "samples"
+                                               : stacked                   ? "microbatches"
+                                                                           : "" };
+        return true;
+    }
+    return false;
+}
+
 /* ---- opening ---- */
 
 cse_status cse_computed_values_open(const char *model_dir, int64_t step,

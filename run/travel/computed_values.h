@@ -16,6 +16,18 @@ void cse_computed_values_close(cse_computed_values **values);
 int cse_computed_values_microbatches(const cse_computed_values *values);
 const cse_step_samples *cse_computed_values_samples(const cse_computed_values *values);
 
+/* What is known of a tensor that cse_computed_values_add has added; false: it is none of these. */
+typedef struct cse_computed_facts {
+    const char *role; /* "value", "cast", "gradient" */
+    const char *op;   /* that the model's code called */
+    cse_dtype format; /* in which the step has it */
+    bool backward;
+    /* What its first dimension counts: "samples", "microbatches", "": neither. */
+    const char *rows;
+} cse_computed_facts;
+bool cse_computed_values_facts(const cse_computed_values *values,
+                               const cse_checkpoint_tensor *tensor, cse_computed_facts *facts);
+
 typedef struct cse_computed_part {
     int64_t microbatch; /* this one alone; -1: the batch */
     int64_t sample;     /* the rows of this sample alone, by its number in the data; -1: of all */

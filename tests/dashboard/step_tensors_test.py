@@ -1,8 +1,13 @@
 """Tensors of past steps of a job: what the route answers is what `csengine inspect` shows; one replay is
 at a time, its progress is seen, it can be ended, and nothing of it stays."""
+import io
 import json
+import math
 import os
+import struct
 import subprocess
+import urllib.parse
+import zipfile
 
 import support
 from support import API, EXECUTABLE, Server, as_long, check, configuration, equal, fits, until
@@ -138,5 +143,122 @@ def one_is_at_a_time_and_can_be_ended():
         server.stop()
 
 
+def part(server, what, tensor=None, step=33, **query):
+    if tensor is not None:
+        query["tensor"] = tensor
+    text = urllib.parse.urlencode({name: str(value) for name, value in query.items()}, safe=",-")
+    return server.get(f"{API}/jobs/a/steps/{step}/{what}?{text}")
+
+
+def cells(server, tensor, **query):
+    answer = part(server, "values", tensor, **query)
+    equal((answer.status, answer.headers["Content-Type"]), (200, "application/octet-stream"), answer.body)
+    return list(struct.unpack(f"<{len(answer.body) // 4}f", answer.body))
+
+
+def array_of(npy):
+    """Shape and values of an array of NumPy, without NumPy."""
+    equal(npy[:8], b"\x93NUMPY\x01\x00")
+    size = struct.unpack("<H", npy[8:10])[0]
+    head = eval(npy[10 : 10 + size], {"__builtins__": {}})
+    equal((head["descr"], head["fortran_order"]), ("<f4", False))
+    data = npy[10 + size :]
+    return head["shape"], list(struct.unpack(f"<{len(data) // 4}f", data))
+
+
+def largest(values):
+    return next((v for v in values if math.isnan(v)), max(values, key=abs))
+
+
+def kept_values_are_read_in_parts():
+    root = support.folder()
+    server = Server("--root", root)
+    try:
+        submit(server, "a", STEPS, checkpoint=20)
+        equal(server.get(f"{API}/jobs/a/steps").json(), {"last_step": STEPS, "replays": []})
+        equal(part(server, "values", "last_layer.bias").status, 404)
+        equal(ask(server, "a", 33, {"keep": True}).status, 202)
+        value = found(server, "a", 33)
+        check(value["state"] == "done" and value["kept"] > 1000, value)
+        tensors = {one["name"]: one for one in value["answer"]["tensors"]}
+        roles = {one["role"] for one in tensors.values()}
+        check({"state", "value", "gradient"} <= roles, roles)
+        equal(len(value["answer"]["samples"]), 64)
+        equal(value["answer"]["microbatches"], 4)
+        relu = tensors["model.fc_layers.0.relu"]
+        equal((relu["shape"], relu["rows"], relu["op"]), ([64, 32], "samples", "relu"))
+        listed = server.get(f"{API}/jobs/a/steps")
+        description = server.get("/openapi.json").json()
+        equal(fits(description, description["components"]["schemas"]["StepList"], listed.json()), [])
+        equal([one["kept"] for one in listed.json()["replays"]], [value["kept"]])
+        # It is one file, which has no name any more.
+        until(lambda: not replays_of(root))
+
+        # The values are those of inspect.
+        for name in ("model.fc_layers.0.weight", "model.fc_layers.0.relu", "model.last_layer.weight.gradient"):
+            local = inspect(f"{root}/a", "--step", "33", "--tensor", name, "--values", "100000")
+            rounded = [float(f"{v:.9g}") for v in cells(server, name)]
+            equal(rounded, [float(f"{v:.9g}") for v in local["tensors"][0]["values"]], name)
+        whole = cells(server, "model.fc_layers.0.relu")
+        sample = value["answer"]["samples"][9]
+        local = inspect(f"{root}/a", "--step", "33", "--tensor", "fc_layers.0.relu", "--sample", str(sample),
+                        "--values", "32")
+        got = [float(f"{v:.9g}") for v in cells(server, "model.fc_layers.0.relu", at="9,-1")]
+        equal(got, [float(f"{v:.9g}") for v in local["tensors"][0]["values"]])
+        # Another shape, a column, a window, fewer cells.
+        by_head = cells(server, "model.fc_layers.0.relu", shape="64,4,8", at="-1,2,-1")
+        equal(by_head, [whole[32 * row + 16 + c] for row in range(64) for c in range(8)])
+        equal(cells(server, "model.fc_layers.0.relu", at="-1,5"), [whole[32 * row + 5] for row in range(64)])
+        window = cells(server, "model.fc_layers.0.relu", row=3, rows=2, column=30, columns=2)
+        equal(window, [whole[32 * row + c] for row in (3, 4) for c in (30, 31)])
+        coarse = cells(server, "model.fc_layers.0.relu", most_rows=10, most_columns=5)
+        equal(len(coarse), 10 * 5)
+        equal(coarse[5 * 9 + 4], largest([whole[32 * r + c] for r in range(63, 64) for c in range(28, 32)]))
+        equal(coarse[0], largest([whole[32 * r + c] for r in range(7) for c in range(7)]))
+        # As files.
+        answer = part(server, "values", "model.fc_layers.0.relu", at="-1,5", format="npy")
+        equal(array_of(answer.body), ((64,), [whole[32 * row + 5] for row in range(64)]))
+        check("model.fc_layers.0.relu_33.npy" in answer.headers["Content-Disposition"], answer.headers)
+        archive = zipfile.ZipFile(io.BytesIO(part(server, "values", format="npz").body))
+        equal(set(archive.namelist()), {f"{name}.npy" for name in tensors})
+        equal(array_of(archive.read("model.fc_layers.0.relu.npy")), ((64, 32), whole))
+        # In figures.
+        answer = part(server, "histogram", "model.last_layer.weight")
+        shown = answer.json()
+        equal(fits(description, description["components"]["schemas"]["StepHistogram"], shown), [])
+        weight = cells(server, "model.last_layer.weight")
+        equal((shown["elements"], shown["shape"], sum(shown["bins"])), (128, [4, 32], 128))
+        equal((float(f"{shown['min']:.7g}"), float(f"{shown['max']:.7g}")),
+              (float(f"{min(weight):.7g}"), float(f"{max(weight):.7g}")))
+        for sign, counts in ((-1, shown["negative"]), (1, shown["positive"])):
+            for i, count in enumerate(counts):
+                low = 2.0 ** (shown["lowest"] + i)
+                equal(count, sum(low <= sign * v < 2 * low for v in weight), low)
+        # What cannot be.
+        for query, status in (({"at": "1"}, 400), ({"at": "64,0"}, 400), ({"at": "-2,0"}, 400),
+                              ({"shape": "5,5"}, 400), ({"shape": "9223372036854775807,3"}, 400),
+                              ({"shape": "0,0"}, 400), ({"row": 65}, 400), ({"rows": 65}, 400),
+                              ({"row": 1, "rows": 9223372036854775807}, 400), ({"most_rows": 0}, 400),
+                              ({"at": "a"}, 400), ({"shape": "1,1,1,1,1,1,1,64,32"}, 400),
+                              ({"format": "h5"}, 400)):
+            equal(part(server, "values", "model.fc_layers.0.relu", **query).status, status, query)
+        equal(part(server, "values").status, 400)
+        equal(part(server, "values", "../../etc/passwd").status, 404)
+        equal(part(server, "histogram", "model.fc_layers.0.relu", step=34).status, 404)
+        equal(part(server, "histogram", "nothing").status, 404)
+        # A pattern of states alone, and what leaves no values.
+        equal(ask(server, "a", 34, {"keep": True, "tensor": "last_layer.weight"}).status, 202)
+        names = [one["name"] for one in found(server, "a", 34)["answer"]["tensors"]]
+        equal(names, ["model.last_layer.weight"])
+        equal(ask(server, "a", 35, {"keep": True, "microbatch": 1}).status, 202)
+        value = found(server, "a", 35)
+        equal((value["state"], value["kept"]), ("failed", None))
+        check("--all" in value["message"], value)
+        equal(server.request("DELETE", f"{API}/jobs/a/steps/33/tensors").status, 204)
+        until(lambda: part(server, "values", "model.fc_layers.0.relu").status == 404)
+    finally:
+        server.stop()
+
+
 if __name__ == "__main__":
-    support.main([the_answer_is_that_of_inspect, one_is_at_a_time_and_can_be_ended])
+    support.main([kept_values_are_read_in_parts, the_answer_is_that_of_inspect, one_is_at_a_time_and_can_be_ended])

@@ -6,9 +6,10 @@
  * Usage: node check_pages.mjs DIST SCREENSHOTS */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { axeSource, openBrowser, openTab } from "./browser.mjs";
+import { openBrowser, openTab } from "./browser.mjs";
 import { startMock } from "./mock.mjs";
 import { Checks } from "./checks.mjs";
+import { axe, smallTargets, widerThanWindow } from "./looks.mjs";
 
 const [dist, shots] = process.argv.slice(2);
 const job = "/jobs/gpt2-live";
@@ -51,60 +52,12 @@ const PAGES = {
   missing: ["/jobs/nobody/pulse", "text=there is no job"],
 };
 
-async function axe(page, rules) {
-  return page.evaluate(
-    async ([source, only]) => {
-      if (!window.axe) (0, eval)(source);
-      const options = { resultTypes: ["violations"] };
-      if (only) options.runOnly = { type: "rule", values: only };
-      const { violations } = await window.axe.run(document, options);
-      return violations
-        .filter((v) => ["serious", "critical"].includes(v.impact))
-        .map(
-          (v) =>
-            `${v.id}: ${v.nodes
-              .slice(0, 3)
-              .map((n) => n.target.join(" "))
-              .join("; ")}`,
-        );
-    },
-    [axeSource, rules],
-  );
-}
-
 const SIZES = [
   [1440, 900],
   [1024, 768],
   [390, 844],
 ];
 const PHONE = 390;
-
-/* What is wider than the window; the page's body scrolls up and down alone. */
-function widerThanWindow() {
-  const main = document.querySelector("main");
-  const isWider =
-    document.documentElement.scrollWidth > innerWidth + 1 ||
-    main.scrollWidth > main.clientWidth + 1;
-  if (!isWider) return "";
-  const right = main.getBoundingClientRect().right + 1;
-  const wide = [...main.querySelectorAll("*")].filter(
-    (one) => one.getBoundingClientRect().right > right,
-  );
-  const name = (one) => `${one.tagName.toLowerCase()}.${one.getAttribute("class") ?? ""}`;
-  return `${document.documentElement.scrollWidth}, ${main.scrollWidth}: ${wide.slice(0, 5).map(name)}`;
-}
-
-/* Controls that a finger would miss; links in a text and labels are as high as their line. */
-function smallTargets() {
-  const least = 39;
-  const small =
-    "button:not(.link, .sort, .label), .button, select, nav a, input:not([type=checkbox])";
-  return [...document.querySelectorAll(small)]
-    .filter((one) => one.checkVisibility() && !one.closest("svg, .uplot, .file"))
-    .map((one) => [one, one.getBoundingClientRect()])
-    .filter(([one, box]) => box.height > 0 && box.height < least && one.type !== "range")
-    .map(([one, box]) => `${one.tagName} ${one.className} ${one.textContent} ${box.height}`);
-}
 
 /* One page on each window, light and dark, without loading it again. */
 async function look(checks, page, name) {

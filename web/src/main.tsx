@@ -13,6 +13,7 @@ import "@/styles/graph.css";
 import "@/styles/samples.css";
 import "@/styles/topology.css";
 import "@/styles/experiments.css";
+import "@/styles/tensors.css";
 import "@/styles/narrow.css";
 import { needsToken } from "@/api/transport";
 import { href, segments } from "@/base/route";

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -20,6 +20,7 @@ const BUDGETS = {
   "every page": 120 * 1024,
   "the page Step graph": 30 * 1024,
   "the page Submit": 160 * 1024,
+  "the page Tensors": 20 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const { values: options } = parseArgs({
@@ -60,6 +61,34 @@ function bundle(entry, extra = {}) {
   return { js: text(".js") ?? "", css: text(".css") ?? "" };
 }
 
+/* The main program, and what it loads when a page is opened, as [name, text]; what both need is a
+ * file of its own. esbuild's own hashes depend on where the packages lie: names are put in here. */
+function bundleApart(entry, extra) {
+  const { outputFiles } = esbuild.buildSync({
+    ...shared,
+    entryPoints: [join(web, entry)],
+    write: false,
+    outdir: out,
+    format: "esm",
+    splitting: true,
+    entryNames: "[name]",
+    chunkNames: "[name]",
+    ...extra,
+  });
+  const files = new Map(outputFiles.map((file) => [basename(file.path), file.text]));
+  const styles = [...files].filter(([name]) => name.endsWith(".css"));
+  const scripts = [...files].filter(([name]) => name.endsWith(".js"));
+  if (
+    styles.length !== 1 ||
+    scripts
+      .map(([name]) => name)
+      .sort()
+      .join() !== "Viewer.js,chunk.js,main.js"
+  )
+    throw new Error(`the bundle is of other files: ${[...files.keys()].join()}`);
+  return { css: styles[0][1], text: (name) => files.get(name) };
+}
+
 function asset(name, extension, text) {
   const bytes = Buffer.from(text);
   return { path: `/assets/${name}.${hash(bytes)}.${extension}`, bytes };
@@ -70,8 +99,7 @@ function pageFiles() {
   const layout = { ...asset("layout", "js", worker.js), of: "the page Step graph" };
   const code = bundle("src/editor/main.ts", { format: "esm" });
   const editor = { ...asset("editor", "js", code.js), of: "the page Submit" };
-  const app = bundle("src/main.tsx", {
-    format: "iife",
+  const app = bundleApart("src/main.tsx", {
     external: ["/assets/*"],
     define: {
       WORKER_URL: JSON.stringify(layout.path),
@@ -80,14 +108,23 @@ function pageFiles() {
     },
   });
   const icon = asset("icon", "svg", readFileSync(join(web, "src/icon.svg")));
-  const script = asset("app", "js", app.js);
+  const named = (text, name, file) =>
+    text.replaceAll(`"./${name}"`, JSON.stringify(file.path.replace("/assets/", "./")));
+  const common = asset("common", "js", app.text("chunk.js"));
+  const viewer = {
+    ...asset("viewer", "js", named(app.text("Viewer.js"), "chunk.js", common)),
+    of: "the page Tensors",
+  };
+  const main = named(named(app.text("main.js"), "chunk.js", common), "Viewer.js", viewer);
+  const script = asset("app", "js", main);
   const style = asset("app", "css", app.css);
   const html = readFileSync(join(web, "src/index.html"), "utf8")
     .replace("{{icon}}", icon.path)
     .replace("{{style}}", style.path)
+    .replace("{{common}}", common.path)
     .replace("{{script}}", script.path);
   const index = { path: "/index.html", bytes: Buffer.from(html) };
-  return [index, script, style, layout, icon, editor];
+  return [index, script, common, style, layout, icon, editor, viewer];
 }
 
 /* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by

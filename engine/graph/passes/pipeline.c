@@ -94,7 +94,8 @@ void cse_passes_describe(const cse_graph *graph, const cse_passes_options *optio
         cse_text_add(out, "streams states\n");
     if (graph->numerics == NULL)
         return;
-    cse_text_add(out, "numerics %lld\n", (long long)graph->numerics->every);
+    /* Not how often: that is of the run, and does not change the code. */
+    cse_text_add(out, "numerics %d\n", graph->numerics->every > 0);
     for (int p = 0; p < graph->numerics->pattern_count; p++)
         cse_text_add(out, "pattern %s\n", graph->numerics->patterns[p]);
     if (graph->numerics->values != NULL)

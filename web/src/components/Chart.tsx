@@ -22,6 +22,8 @@ export interface ChartProps extends Omit<PlotOptions, "onRange"> {
   /** What is shown of the horizontal axis, where somebody else keeps it; null: all. */
   view?: View | null;
   onView?: (view: View | null) => void;
+  /** Where a point of the curves leads: its address and words. A click, or Enter, offers it. */
+  pointLink?: ((x: number) => { to: string; text: string } | null) | undefined;
   actions?: ComponentChildren;
   note?: ComponentChildren;
   legend?: boolean;
@@ -180,6 +182,7 @@ function usePlot(props: ChartProps, seen: boolean) {
   const tip = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const latest = useRef(props);
+  const under = useRef<number | null>(null);
   const [zoomed, setZoomed] = useState(false);
   const isLooking = useRef(false);
   latest.current = props;
@@ -198,6 +201,7 @@ function usePlot(props: ChartProps, seen: boolean) {
     plot.current?.onCursor((x, readings, place) => {
       if (!cursor.current || !tip.current || !canvas.current) return;
       const { axis } = latest.current;
+      under.current = readings[0]?.x ?? null;
       const at =
         axis === "step" || axis === "samples" ? integer(readings[0]?.x ?? x) : textAt(axis, x);
       const width = canvas.current.clientWidth;
@@ -229,18 +233,40 @@ function usePlot(props: ChartProps, seen: boolean) {
   useSignalEffect(() => {
     if (themeVersion.value > 0) plot.current?.rebuild();
   });
-  return { canvas, cursor, tip, plot, zoomed };
+  return { canvas, cursor, tip, plot, zoomed, under };
+}
+
+const DRAG_PX = 4;
+
+/* A click that drags nothing takes the point under the pointer; Enter, or else the last one. */
+function usePoint(props: ChartProps, under: { current: number | null }) {
+  const [point, setPoint] = useState<number | null>(null);
+  const start = useRef(0);
+  const lastX = () => Math.max(...props.curves.map((curve) => curve.x[curve.x.length - 1] ?? -1));
+  const take = (x: number | null) => props.pointLink && x !== null && x >= 0 && setPoint(x);
+  return {
+    link: point !== null ? (props.pointLink?.(point) ?? null) : null,
+    onDown: (event: MouseEvent) => (start.current = event.clientX),
+    onUp: (event: MouseEvent) =>
+      event.button === 0 &&
+      !event.shiftKey &&
+      Math.abs(event.clientX - start.current) < DRAG_PX &&
+      take(under.current),
+    onEnter: () => take(under.current ?? lastX()),
+  };
 }
 
 export function Chart(props: ChartProps) {
   const { host, seen } = useInView("250px");
-  const { canvas, cursor, tip, plot, zoomed } = usePlot(props, seen);
+  const { canvas, cursor, tip, plot, zoomed, under } = usePlot(props, seen);
+  const point = usePoint(props, under);
   const keys = keyMoves({
     ArrowLeft: () => plot.current?.move(-0.15),
     ArrowRight: () => plot.current?.move(0.15),
     "+": () => plot.current?.move(0, 0.7),
     "-": () => plot.current?.move(0, 1.4),
     "0": () => plot.current?.show(null),
+    ...(props.pointLink ? { Enter: point.onEnter } : {}),
   });
   return (
     <figure class={props.bare ? "chart bare" : "chart panel"} ref={host}>
@@ -255,6 +281,11 @@ export function Chart(props: ChartProps) {
             show all
           </button>
         )}
+        {point.link && (
+          <a class="point-link small" href={point.link.to}>
+            {point.link.text}
+          </a>
+        )}
         {props.actions}
       </figcaption>
       {props.legend !== false && distinct(props.curves).length > 1 && (
@@ -266,7 +297,12 @@ export function Chart(props: ChartProps) {
         tabIndex={0}
         role="img"
         onKeyDown={keys}
-        aria-label={describe(props.title, props.curves)}
+        onMouseDownCapture={point.onDown}
+        onMouseUpCapture={point.onUp}
+        aria-label={
+          describe(props.title, props.curves) +
+          (props.pointLink ? " Enter offers the step of a point." : "")
+        }
         style={{ height: `${props.height}px` }}
       />
       <p class="no-points faint small">no point to show</p>

@@ -5,6 +5,8 @@ import type { ComponentChildren } from "preact";
 import { api, type Metrics } from "@generated/client";
 import { debounce } from "@/base/resource";
 import { Chart, type Curve, type View } from "@/components/Chart";
+import { integer } from "@/base/format";
+import { canReplay, stepLink } from "@/tensors/link";
 import type { LivePoints } from "@/job/live";
 import { curvesOf, type XAxis } from "@/job/series";
 
@@ -80,6 +82,17 @@ function stepsOf(range: [number, number], axis: XAxis, run: Run): [number, numbe
   return null;
 }
 
+/* A point's step in the past of the first run that is shown; times tell no step. */
+function openStep(props: MetricChartProps) {
+  const run = props.runs.find((one) => !one.hidden);
+  if (!run || !canReplay() || stepsOf([0, 0], props.axis, run) === null) return undefined;
+  return (x: number) => {
+    const step = Math.round(stepsOf([x, x], props.axis, run)?.[0] ?? 0);
+    const of = props.runs.length > 1 ? ` of ${run.label}` : "";
+    return { to: stepLink(run.id, { step }), text: `open step ${integer(step)}${of}` };
+  };
+}
+
 async function refine(props: MetricChartProps, from: number, to: number) {
   const finer = new Map<string, Metrics>();
   const width = (to - from) * MARGIN;
@@ -148,6 +161,7 @@ export function MetricChart(props: MetricChartProps) {
       unit={props.unit ?? ""}
       fill={props.fill ?? false}
       onRange={refineSoon}
+      pointLink={openStep(props)}
       {...(props.sync ? { sync: props.sync } : {})}
       {...(props.view !== undefined ? { view: props.view } : {})}
       {...(props.onView ? { onView: props.onView } : {})}

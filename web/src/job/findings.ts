@@ -12,6 +12,8 @@ export interface Finding {
   tone: "bad" | "warn" | "info" | "good";
   text: string;
   page: string;
+  /** What it is about: its values can be looked at. */
+  values?: { tensor: string; step: number };
 }
 
 /* Averages over less are too short to find a cause in. */
@@ -115,6 +117,7 @@ function firstBadFinding(numerics: Statistics): Finding[] {
       text:
         `${tensor.name}: ${record.nan + record.inf} values are NaN or infinite at step ` +
         `${record.step}${microbatch}, the first in the order of execution`,
+      values: { tensor: tensor.name, step: record.step },
     },
   ];
 }

@@ -23,6 +23,7 @@ import {
 } from "@/job/numerics";
 import { useRecorded } from "@/job/recorded";
 import { useRun } from "@/pages/Pulse";
+import { canReplay, stepLink } from "@/tensors/link";
 import type { PageEntry } from "@/frame/page";
 
 /* Exponents that a format can hold: normal from, largest; below `normal` down to `tiny`:
@@ -45,7 +46,7 @@ function tailOf(name: string): string {
   return `…${name.slice(cut < 0 ? name.length - NAME_LENGTH : cut + 1)}`;
 }
 
-function FirstBad({ found }: { found: Observed["firstBad"] }) {
+function FirstBad({ job, found }: { job: string; found: Observed["firstBad"] }) {
   if (!found)
     return (
       <div class="banner good">
@@ -65,6 +66,14 @@ function FirstBad({ found }: { found: Observed["firstBad"] }) {
         {integer(record.nan)} NaN, {integer(record.inf)} infinite, {integer(record.saturated)}{" "}
         saturated; {tensor.op} in {tensor.scope}
         {where}
+        {canReplay() && (
+          <>
+            {" "}
+            <a href={stepLink(job, { step: record.step, tensor: tensor.name, begin: true })}>
+              See its values
+            </a>
+          </>
+        )}
       </span>
     </div>
   );
@@ -321,6 +330,14 @@ function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
             {tailOf(tensor.name)}
           </h2>
           <span class="spacer" />
+          {last && canReplay() && (
+            <a
+              class="small nowrap"
+              href={stepLink(model.id, { step: last.step, tensor: tensor.name, begin: true })}
+            >
+              values at step {integer(last.step)}
+            </a>
+          )}
           <span class="faint small nowrap">
             {last && `${integer(last.count)} values · digest ${last.digest?.slice(0, 8) ?? "–"}`}
           </span>
@@ -397,7 +414,7 @@ export function Numerics() {
             </Empty>
           </section>
         )}
-        {data && rows.length > 0 && <FirstBad found={data.firstBad} />}
+        {data && rows.length > 0 && <FirstBad job={model.id} found={data.firstBad} />}
         {chosen && (
           <div class="columns main-side even">
             <TensorTable

@@ -25,6 +25,7 @@ import { current, isFinal, notYet, type JobModel } from "@/job/model";
 import type { Said } from "@/job/state";
 import { useRecorded } from "@/job/recorded";
 import { payloadText, placeText } from "@/job/payload";
+import { canReplay, stepLink } from "@/tensors/link";
 import type { PageEntry } from "@/frame/page";
 
 const SIDE_NAMES = ["samples_per_second", "loss_scale", "gradient_norm", "grad_norm", "lr/0"];
@@ -328,6 +329,11 @@ function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said 
             <a href={href(`/jobs/${encodeURIComponent(job.id)}/${one.page}`)}>
               <Prose text={one.text} />
             </a>
+            {one.values && canReplay() && (
+              <a class="small nowrap" href={stepLink(job.id, { ...one.values, begin: true })}>
+                its values
+              </a>
+            )}
           </li>
         ))}
         {found.length === 0 && looks && <li class="calm">Reading the tensor statistics</li>}

@@ -20,6 +20,7 @@ import {
 } from "@/job/kernels";
 import { current, notYet, type JobModel } from "@/job/model";
 import { isRecorded, useRecorded } from "@/job/recorded";
+import { canReplay, stepLink } from "@/tensors/link";
 import type { PageEntry } from "@/frame/page";
 
 interface ReportedOp {
@@ -138,6 +139,7 @@ function timeText(node: PictureNode, { times, missing }: Timing): string {
 }
 
 function Side({
+  job,
   node,
   detail,
   timing,
@@ -145,6 +147,7 @@ function Side({
   payload,
   onToggle,
 }: {
+  job: string;
   node: PictureNode;
   detail: Detail | undefined;
   timing: Timing;
@@ -174,6 +177,11 @@ function Side({
       <div class="head">
         <h2 class="ellipsis">{node.title}</h2>
         <span class="spacer" />
+        {canReplay() && (
+          <a class="button" href={stepLink(job, { filter: scope })}>
+            Its tensors
+          </a>
+        )}
         {node.canExpand && <button onClick={onToggle}>Open its kernels</button>}
       </div>
       <div class="body stack">
@@ -386,6 +394,7 @@ export function StepGraph() {
           />
           {node && (
             <Side
+              job={model.id}
               node={node}
               detail={detail}
               timing={timing}

@@ -11,7 +11,11 @@
  * contiguous along its outer index, a chunk of it is packed step by step along the depth, which
  * reads long runs of memory, and the sums of the chunk wait. Where the depth is so long that too
  * little of the shorter operand would fit L2, the depth is cut into ranges around all of this, and
- * all sums wait. Waiting sums are float32 as in the registers, so the bits do not depend on how the
+ * all sums wait. Where both operands are contiguous along their outer indices, as in gradients of
+ * weights, the longer one is cut into slices first, and all sums of a slice wait in L2, so that
+ * both operands need be packed for one step of the depth at a time.
+ *
+ * Waiting sums are float32 as in the registers, so the bits do not depend on how the
  * depth is cut. Bias and rounding of a block run row by row between the multiplications of the next
  * one, whose place in the result is prefetched.
  *
@@ -39,6 +43,12 @@ enum { PIECE = 48 };
 enum { STEP = 8 };
 /* Outer indices of the staying operand that should fit; for fewer the depth is cut into ranges. */
 enum { ENOUGH = 768 };
+/* Outer indices of a slice, and of the operand beside it: more sums than these do not stay in L2
+ * beside a step of both operands. */
+enum { SLICE = 384, BESIDE = 768 };
+/* Pairs of tiles that are fetched before they are packed: 32 rows of the depth are more than the
+ * processor foresees. */
+enum { AHEAD = 4 };
 
 /* ---- packing ---- */
 
@@ -96,6 +106,13 @@ static bool is_exchanged(const cse_narrow_kernel *kernel)
            s->n % TILE == 0 && s->k / s->m * (s->n - s->m) > s->n;
 }
 
+/* Whether the product, or a slice of it, keeps all sums while it goes along the depth. */
+static bool is_sliced(const cse_matmul_sizes *s)
+{
+    return s->transpose_a && !s->transpose_b && least(s->m, s->n) <= BESIDE &&
+           s->k > STEP * TILE_DEPTH;
+}
+
 /* Rows of blocks whose sums wait while another piece, step or range of their depth is added: of one
  * panel, of a chunk of panels, or of all. */
 static int64_t waiting_rows(const layout *l)
@@ -121,7 +138,8 @@ static layout layout_of(const cse_narrow_kernel *kernel, char *place)
     const int passes = 1 - l.stays;
     const bool passing_kept = kept[passes == 0 ? l.rows : 1 - l.rows];
     l.in_place = passes == 0 && passing_kept && s->k % TILE_DEPTH == 0 && l.size[0] % TILE == 0;
-    l.range = range_of(l.size[l.stays], l.depth_tiles);
+    l.range = is_sliced(s) ? quotient_up(l.depth_tiles, quotient_up(l.depth_tiles, STEP))
+                           : range_of(l.size[l.stays], l.depth_tiles);
     l.step = passing_kept ? l.range : quotient_up(l.range, quotient_up(l.range, STEP));
     l.chunk[l.stays] = chunk_of(l.size[l.stays], l.range, STAYING_BYTES);
     l.chunk[passes] = l.in_place ? l.size[0] : chunk_of(l.size[passes], l.step, PASSING_BYTES);
@@ -135,7 +153,7 @@ static layout layout_of(const cse_narrow_kernel *kernel, char *place)
     return l;
 }
 
-static size_t scratch_bytes(const cse_narrow_kernel *kernel)
+static size_t slice_scratch_bytes(const cse_narrow_kernel *kernel)
 {
     static char origin[1];
     const layout l = layout_of(kernel, origin);
@@ -143,10 +161,55 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
     return (size_t)((char *)l.sums - origin) + (size_t)(blocks * BLOCK * BLOCK) * sizeof(float);
 }
 
+/* A slice of a product: `size` rows or columns (the longer side of it) from `first` on. */
+typedef struct slice {
+    bool of_rows;
+    int64_t first, size;
+} slice;
+
+/* The slice from `first` on, of near-equal ones. */
+static slice slice_of(const cse_matmul_sizes *s, int64_t first)
+{
+    const bool of_rows = s->m > s->n;
+    const int64_t all = of_rows ? s->m : s->n;
+    const bool whole = !is_sliced(s) || s->m * s->n <= SLICE * SLICE;
+    const int64_t blocks = quotient_up(all, BLOCK),
+                  each = whole ? all : quotient_up(blocks, quotient_up(all, SLICE)) * BLOCK;
+    return (slice){ of_rows, first, least(each, all - first) };
+}
+
+static int64_t sliced_size(const cse_matmul_sizes *s)
+{
+    return s->m > s->n ? s->m : s->n;
+}
+
+static cse_narrow_kernel kernel_of_slice(const cse_narrow_kernel *kernel, const slice *part)
+{
+    cse_narrow_kernel own = *kernel;
+    if (part->of_rows)
+        own.sizes.m = part->size;
+    else
+        own.sizes.n = part->size;
+    return own;
+}
+
+static size_t scratch_bytes(const cse_narrow_kernel *kernel)
+{
+    size_t most = 0;
+    slice part;
+    for (int64_t at = 0; at < sliced_size(&kernel->sizes); at += part.size) {
+        part = slice_of(&kernel->sizes, at);
+        const cse_narrow_kernel own = kernel_of_slice(kernel, &part);
+        const size_t bytes = slice_scratch_bytes(&own);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 /* A range of outer indices of one operand, and where its tiles are packed. */
 typedef struct strip {
     const cse_matmul_side *side;
-    int64_t k, first, count; /* count: a multiple of TILE; what lies beyond the side is 0 */
+    int64_t k, first, count; /* count: a multiple of BLOCK; what lies beyond the side is 0 */
     int64_t first_depth, depth_tiles; /* the range of the depth, in tiles */
     char *to;
 } strip;
@@ -214,6 +277,68 @@ CSE_LANES void pack_tile(const strip *s, int64_t outer, int64_t at, bool columns
     store_tile(s, outer, at, x);
 }
 
+CSE_LANES void transpose_tile(char *tile)
+{
+    __m512 x[TILE];
+    CSE_UNROLL for (int i = 0; i < TILE; i++) x[i] =
+        _mm512_load_ps((const float *)(void *)(tile + i * (TILE_BYTES / TILE)));
+    cse_lanes_transpose(x);
+    CSE_UNROLL for (int i = 0; i < TILE; i++)
+        _mm512_store_ps((float *)(void *)(tile + i * (TILE_BYTES / TILE)), x[i]);
+}
+
+/* Two tiles side by side of an operand that is contiguous along the outer index and has all of
+ * them: whole cache lines are read. */
+CSE_LANES void pack_two_tiles(const strip *s, int64_t outer, int64_t at, bool columns)
+{
+    const int64_t stride = s->side->depth_stride;
+    const uint16_t *from = (const uint16_t *)s->side->values +
+                           (s->first_depth + at) * TILE_DEPTH * stride + s->first + outer;
+    char *left = s->to + (outer / TILE * s->depth_tiles + at) * TILE_BYTES;
+    char *right = left + s->depth_tiles * TILE_BYTES;
+    const __m512i lefts = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0),
+                  rights = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+    for (int64_t i = 0; i < TILE; i++) {
+        const __m512i even = _mm512_loadu_si512(from + 2 * i * stride),
+                      odd = _mm512_loadu_si512(from + (2 * i + 1) * stride);
+        /* Of each 8 columns of the tiles, the first 4 and the last 4. */
+        const __m512i low = _mm512_unpacklo_epi16(even, odd),
+                      high = _mm512_unpackhi_epi16(even, odd);
+        _mm512_store_si512(left + i * (TILE_BYTES / TILE),
+                           _mm512_permutex2var_epi64(low, lefts, high));
+        _mm512_store_si512(right + i * (TILE_BYTES / TILE),
+                           _mm512_permutex2var_epi64(low, rights, high));
+    }
+    if (columns)
+        return;
+    transpose_tile(left);
+    transpose_tile(right);
+}
+
+/* Fetches the rows of the two tiles that are packed AHEAD turns after those at `outer`. */
+CSE_LANES void fetch_two_tiles(const strip *s, int64_t outer, int64_t at)
+{
+    const int64_t stride = s->side->depth_stride * (int64_t)sizeof(uint16_t);
+    const int64_t later = outer + AHEAD * BLOCK, turns = later / s->count;
+    const char *from = (const char *)s->side->values +
+                       (s->first_depth + at + turns) * TILE_DEPTH * stride +
+                       (s->first + later % s->count) * (int64_t)sizeof(uint16_t);
+    for (int64_t i = 0; i < TILE_DEPTH; i++)
+        __builtin_prefetch(from + i * stride);
+}
+
+CSE_LANES void pack_paired(const strip *s, int64_t outer, int64_t at, bool columns)
+{
+    fetch_two_tiles(s, outer, at);
+    if (s->first + outer + BLOCK <= s->side->size &&
+        (s->first_depth + at + 1) * TILE_DEPTH <= s->k) {
+        pack_two_tiles(s, outer, at, columns);
+        return;
+    }
+    pack_tile(s, outer, at, columns);
+    pack_tile(s, outer + TILE, at, columns);
+}
+
 /* Packs all tiles of the strip, in the order in which the operand lies in memory. */
 CSE_AVX512 static void pack(const strip *s, bool columns)
 {
@@ -224,8 +349,8 @@ CSE_AVX512 static void pack(const strip *s, bool columns)
         return;
     }
     for (int64_t at = 0; at < s->depth_tiles; at++)
-        for (int64_t outer = 0; outer < s->count; outer += TILE)
-            pack_tile(s, outer, at, columns);
+        for (int64_t outer = 0; outer < s->count; outer += BLOCK)
+            pack_paired(s, outer, at, columns);
 }
 
 /* ---- a block ---- */
@@ -578,8 +703,8 @@ static void pass(work *w, bool packed)
         }
 }
 
-static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
-                     const cse_matmul_end *end, void *place)
+static void multiply_slice(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                           const cse_matmul_end *end, void *place)
 {
     const layout l = layout_of(kernel, place);
     work w = {
@@ -594,6 +719,24 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
         }
     finish_pending(&w);
     cse_tiles_release();
+}
+
+static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                     const cse_matmul_end *end, void *place)
+{
+    slice part;
+    for (int64_t at = 0; at < sliced_size(&kernel->sizes); at += part.size) {
+        part = slice_of(&kernel->sizes, at);
+        const cse_narrow_kernel own = kernel_of_slice(kernel, &part);
+        cse_matmul_side of[2] = { sides[0], sides[1] };
+        cse_matmul_side *cut = &of[part.of_rows ? 0 : 1];
+        cse_matmul_end to = *end;
+        cut->values = (const uint16_t *)cut->values + at * cut->outer_stride;
+        cut->size = part.size;
+        to.to = part.of_rows ? place_of(end, at, 0) : place_of(end, 0, at);
+        to.bias = end->bias != NULL && !part.of_rows ? end->bias + at : end->bias;
+        multiply_slice(&own, of, &to, place);
+    }
 }
 
 const cse_narrow_way cse_narrow_amx = {

@@ -86,11 +86,23 @@ START_TEST(bits_are_those_of_the_whole_depth)
 }
 END_TEST
 
+/* More sums than the matrix units keep at a time, of operands contiguous along the rows. */
+START_TEST(bits_of_sliced_products)
+{
+    static const char *const all[] = { "pairs:amx", "pairs:avx512", "pairs:avx2" };
+    const product p = { 1,     400,   380,          352,          true,       false,
+                        false, false, CSE_BFLOAT16, CSE_BFLOAT16, CSE_FLOAT32 };
+    for (size_t w = 0; w < sizeof all / sizeof *all; w++)
+        check_cut(&p, 32, all[w]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("continued products");
     TCase *cases = tcase_create("continued products");
     tcase_set_timeout(cases, 120);
+    tcase_add_test(cases, bits_of_sliced_products);
     tcase_add_loop_test(cases, bits_are_those_of_the_whole_depth, 0, SIZES);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -107,6 +107,31 @@ START_TEST(deep_products_give_the_same_bits)
 }
 END_TEST
 
+/* Gradients of weights: both operands contiguous along their outer indices, with more sums than are
+ * kept at a time. */
+START_TEST(sliced_products_give_the_same_bits)
+{
+    static const int64_t sizes[][3] = { { 780, 197, 300 }, { 193, 801, 290 }, { 390, 385, 258 } };
+    const int64_t *s = sizes[_i];
+    const product p = { 1,
+                        s[0],
+                        s[1],
+                        s[2],
+                        true,
+                        false,
+                        _i > 0,
+                        _i == 1,
+                        CSE_BFLOAT16,
+                        CSE_BFLOAT16,
+                        _i == 0 ? CSE_BFLOAT16 : CSE_FLOAT32 };
+    kernel_case one;
+    build(&p, &one);
+    draw(&one, (uint64_t)_i, (spread){ -3, 6, 0 });
+    check_ways(&one, &p, 0);
+    kernel_case_end(&one);
+}
+END_TEST
+
 /* Several blocks of packed rows, for which the columns are packed piece by piece of the depth, with
  * the sums of all blocks kept in between. */
 START_TEST(packed_rows_give_the_same_bits)
@@ -377,6 +402,7 @@ int main(void)
     tcase_add_test(cases, every_combination_of_types);
     tcase_add_test(cases, every_way_gives_the_same_bits);
     tcase_add_test(cases, deep_products_give_the_same_bits);
+    tcase_add_loop_test(cases, sliced_products_give_the_same_bits, 0, 3);
     tcase_add_loop_test(cases, packed_rows_give_the_same_bits, 0, 3);
     tcase_add_test(cases, the_wanted_ways_are_used);
     tcase_add_test(cases, extreme_values_give_the_same_bits);

@@ -1,3 +1,4 @@
+/* Programs are started without a shell, and waited for. */
 #include "run/alerts/alert_delivery.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ cse_status cse_alert_check(const cse_settings *settings)
         return cse_fail_at(CSE_ERROR_AT("alerts: ", cse_settings_place(settings, "webhook")),
                            "webhook: %s; for https use program: curl",
                            cse_settings_text(settings, "webhook"));
-    if (cse_settings_has(settings, "arguments") && !cse_settings_has(settings, "program"))
+    if (cse_settings_count(settings, "arguments") > 0 && !cse_settings_has(settings, "program"))
         return cse_fail_at(CSE_ERROR_AT("alerts: ", cse_settings_place(settings, "arguments")),
                            "arguments has no effect without program");
     return CSE_OK;

@@ -8,10 +8,10 @@
  *
  * Functions of a series and, where a number N follows, of its last N points: last, mean, median,
  * min, max, std, sum. Without N: of all points so far, which median has not. With fewer points than
- * N the condition does not hold. change(SERIES, N) is the one within N steps, at the beginning since
- * the first point. A series that keeps its value has a point at every 64th step. Values that are not
- * finite are left out of all functions but last and change; a comparison
- * with one of them is false. A condition with a name that has had no value does not hold. */
+ * N the condition does not hold. change(SERIES, N) is the one within N steps, at the beginning
+ * since the first point. A series that keeps its value has a point at every 64th step. Values that
+ * are not finite are left out of all functions but last and change; a comparison with NaN is false.
+ * A condition with a name that has had no value does not hold. */
 #ifndef CSE_RUN_ALERTS_ALERT_EXPRESSION_H
 #define CSE_RUN_ALERTS_ALERT_EXPRESSION_H
 
@@ -22,11 +22,6 @@
 #include "engine/base/text.h"
 
 typedef struct cse_alert_expression cse_alert_expression;
-
-enum {
-    CSE_ALERT_BYTES = 1000,  /* of an expression */
-    CSE_ALERT_WINDOW = 10000 /* points that a function looks back at most */
-};
 
 /* CSE_USAGE with what is wrong and where. */
 cse_status cse_alert_expression_parse(const char *text, cse_alert_expression **expression);

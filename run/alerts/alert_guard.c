@@ -1,3 +1,4 @@
+/* The thread reads the store by a reader of its own, as any other process would. */
 #include "run/alerts/alert_guard.h"
 
 #include <errno.h>

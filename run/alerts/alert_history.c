@@ -1,3 +1,4 @@
+/* A ring of the newest points, and running figures of all of them. */
 #include "run/alerts/alert_history.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Events of the type `alert`, and changes that a watch finds. */
 #include "run/alerts/alert_list.h"
 
 json_t *cse_alert_json(const cse_alert_change *change)

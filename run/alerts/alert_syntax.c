@@ -4,7 +4,8 @@
  *   one       = "not" one | "no" NAME "for" NUMBER UNIT | "finite" "(" sum ")" | comparison
  *   comparison = sum ( "<" | "<=" | ">" | ">=" | "=" | "!=" ) sum [ "in" NUMBER ]
  *   sum       = product { ("+" | "-") product }      product = value { ("*" | "/") value }
- *   value     = "-" value | NUMBER | FUNCTION "(" NAME [ "," NUMBER ] ")" | NAME | "(" condition ")"
+ *   value     = "-" value | NUMBER | NAME | FUNCTION "(" NAME [ "," NUMBER ] ")"
+ *             | "(" condition ")"
  *
  * Parentheses hold a condition or a number; which of them it is, is checked where it is used. */
 #include "run/alerts/alert_syntax.h"
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "run/alerts/alert_expression.h"
 
 enum { MOST_DEPTH = 64, MOST_SHOWN = 20 };
 

@@ -38,7 +38,13 @@ typedef struct cse_alert_node {
     int window; /* 0: all points, or the last one */
 } cse_alert_node;
 
-enum { CSE_ALERT_NODES = 256, CSE_ALERT_SERIES_MOST = 32, CSE_ALERT_NAME_BYTES = 128 };
+enum {
+    CSE_ALERT_BYTES = 1000,   /* of a text */
+    CSE_ALERT_WINDOW = 10000, /* points that a function looks back at most */
+    CSE_ALERT_NODES = 256,
+    CSE_ALERT_SERIES_MOST = 32,
+    CSE_ALERT_NAME_BYTES = 128
+};
 
 typedef struct cse_alert_tree {
     cse_alert_node nodes[CSE_ALERT_NODES];

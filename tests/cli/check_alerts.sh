@@ -99,7 +99,9 @@ refused 64 'the run has no value of los; it has: lr/0, loss, samples_per_second'
     "$csengine" alerts "$work/run" 'los > 3'
 refused 64 'ends too early' "$csengine" alerts "$work/run" 'loss >'
 refused 66 'there is no such directory' "$csengine" alerts "$work/nothing" 'loss > 3'
-set_alerts() { "$csengine" start "$config" --model_dir "$work/bad" --no_dashboard --set "alerts=$1"; }
+set_alerts() {
+    "$csengine" start "$config" --model_dir "$work/bad" --no_dashboard --set "alerts=$1"
+}
 refused 78 'alerts: --set' set_alerts '{when: ["loss >"]}'
 refused 78 'has no effect without `when`' set_alerts '{program: cat}'
 refused 78 'has no effect without program' set_alerts '{when: ["loss > 3"], arguments: [x]}'
@@ -110,8 +112,9 @@ refused 78 'did you mean "when"' set_alerts '{whn: ["loss > 3"]}'
 # Receivers that fail cost a warning each; a name without any value is told at the end.
 "$csengine" start "$config" --model_dir "$work/failing" --compile_dir "$work/compiled" \
     --no_dashboard --max_steps 300 --set loop.num_steps=null --set fit.val_dataloader=null \
-    --set "alerts={when: [\"$low\", \"los > 3\"], webhook: \"http://127.0.0.1:1/\", program: 'false'}" \
-    >"$work/out" 2>&1 || fail "a receiver that fails ends the run: $(cat "$work/out")"
+    --set "alerts={when: [\"$low\", \"los > 3\"], webhook: \"http://127.0.0.1:1/\",
+        program: 'false'}" >"$work/out" 2>&1 ||
+    fail "a receiver that fails ends the run: $(cat "$work/out")"
 grep -q 'warning: alert: http://127.0.0.1:1/: ' "$work/out" || fail 'no warning of the address'
 grep -q 'warning: alert: false ended with exit code 1' "$work/out" || fail 'none of the program'
 grep -q 'warning: alert "los > 3" had no value of los' "$work/out" || fail 'none of the name'

@@ -53,13 +53,15 @@ workers/control: $traced code/execute dataloader $links $launching
 workers/batch: base workers/host_launchers workers/control
 workers/group: base graph code/kernels code/execute $links workers/control
 run/loggers: base
+run/alerts: base base/config store run/loggers
 run/session: $plan $nn base/config formats/checkpoint formats/weights dataloader $control
-run/record: $plan base/config formats/checkpoint store run/loggers run/session workers/control
+run/record: $plan base/config formats/checkpoint store run/loggers run/alerts run/session \
+    workers/control
 run/saving: $plan $nn base/config formats/checkpoint formats/weights store $control run/session \
     run/record
 run/execution: $plan $nn base/config formats/checkpoint dataloader $control run/session run/saving
 run/program: base $control run/session run/record run/execution
-run/job: $plan $nn $job
+run/job: $plan $nn $job run/alerts
 run/callbacks: base base/types run/job
 run/measure: $plan $job workers/worker run/job
 run/travel: $plan nn $job workers/worker run/job run/measure
@@ -71,10 +73,11 @@ run/hosts: base base/config store $links workers/host_launchers workers/control 
 client: base graph code/kernels formats/checkpoint formats/weights dataloader workers/control \
     run/session run/saving run/execution
 dashboard: base base/types base/config formats/checkpoint dataloader store workers/control \
-    workers/messages workers/batch run/job run/measure run/travel
+    workers/messages workers/batch run/alerts run/job run/measure \
+    run/travel
 bench: run/contracts $plan base/config formats/checkpoint formats/weights store dataloader $links \
     workers/carrier workers/control run/session run/execution run/job run/measure
-cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
+cli: $plan $nn $job workers/batch workers/worker $tools run/loggers run/alerts dashboard
 "
 # The parts of the upper rooms from the lowest to the highest: a part may include from those that
 # stand before it. "." is the room's own folder; a folder without a name here is refused.

@@ -24,7 +24,8 @@ cse_status cse_alert_settings_check(const cse_settings *settings)
     if (settings == NULL || cse_settings_count(settings, "when") > 0)
         return CSE_OK;
     for (int i = 0; i < 3; i++)
-        if (cse_settings_has(settings, of_conditions[i]))
+        if (i == 2 ? cse_settings_count(settings, of_conditions[i]) > 0
+                   : cse_settings_has(settings, of_conditions[i]))
             return cse_fail_at(
                 CSE_ERROR_AT("alerts: ", cse_settings_place(settings, of_conditions[i])),
                 "%s has no effect without `when`; add when: [\"CONDITION\"]", of_conditions[i]);

@@ -136,19 +136,20 @@ START_TEST(deep_and_long_texts_are_refused)
 {
     cse_alert_expression *e = NULL;
     char text[2000];
-    memset(text, '(', 500);
-    strcpy(text + 500, "x > 3");
-    ck_assert_int_eq(cse_alert_expression_parse(text, &e), CSE_USAGE);
-    memset(text, '-', 900);
-    strcpy(text + 900, "x > 3");
-    ck_assert_int_eq(cse_alert_expression_parse(text, &e), CSE_USAGE);
-    memset(text, ' ', 1500);
-    strcpy(text + 1500, "x > 3");
-    ck_assert_int_eq(cse_alert_expression_parse(text, &e), CSE_USAGE);
-    text[0] = '\0';
+    static const struct {
+        char first;
+        int count;
+    } begins[] = { { '(', 500 }, { '-', 900 }, { ' ', 1500 } };
+    for (int i = 0; i < 3; i++) {
+        memset(text, begins[i].first, (size_t)begins[i].count);
+        memcpy(text + begins[i].count, "x > 3", sizeof "x > 3");
+        ck_assert_int_eq(cse_alert_expression_parse(text, &e), CSE_USAGE);
+    }
+    cse_text parts = { 0 };
     for (int i = 0; i < 90; i++)
-        strcat(text, i == 0 ? "x > 3" : " or x > 3");
-    ck_assert_int_eq(cse_alert_expression_parse(text, &e), CSE_USAGE); /* too many parts */
+        cse_text_add(&parts, "%sx > 3", i == 0 ? "" : " or ");
+    ck_assert_int_eq(cse_alert_expression_parse(parts.data, &e), CSE_USAGE); /* too many parts */
+    cse_text_clear(&parts);
     for (int i = 0; i < 2000; i++) { /* any bytes: a condition or a refusal */
         static const char alphabet[] = "x3(),+-*/<>=! notandorinfinemaxmedian.";
         const int size = rand() % 40;

@@ -207,6 +207,18 @@ void cse_job_keep(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind, cse
     pthread_mutex_unlock(&jobs->lock);
 }
 
+json_t *cse_job_kept(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind, const char *source)
+{
+    json_t *content = NULL;
+    pthread_mutex_lock(&jobs->lock);
+    const cse_job_entry *entry = cse_job_entry_find(jobs, job->record.id);
+    if (entry != NULL && entry->kept[kind].content != NULL &&
+        strcmp(entry->kept[kind].source, source) == 0)
+        content = json_incref(entry->kept[kind].content);
+    pthread_mutex_unlock(&jobs->lock);
+    return content;
+}
+
 bool cse_jobs_next_unread(cse_jobs *jobs, int *at, cse_job *job)
 {
     bool found = false;

@@ -74,6 +74,8 @@ const cse_confinement *cse_jobs_confinement_view(const cse_jobs *jobs);
 void cse_jobs_wake(cse_jobs *jobs);
 /* Keeps what was read from the store of a settled job, if it is still as it was then. */
 void cse_job_keep(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind, cse_kept kept);
+/* What is kept of it now, of this source: a reference, or NULL. */
+json_t *cse_job_kept(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind, const char *source);
 /* The next settled job from *at of the table on of which something is not kept; *at is then behind
  * it. False: there is none. */
 bool cse_jobs_next_unread(cse_jobs *jobs, int *at, cse_job *job);
@@ -95,6 +97,9 @@ typedef struct cse_job_entry {
     cse_kept kept[CSE_DERIVED_KINDS]; /* of its run store, once the job is settled */
 } cse_job_entry;
 
+/* So many that two jobs seldom share one: the thread that reads ahead may be slow. */
+enum { CSE_JOB_READINGS = 1024 };
+
 struct cse_jobs {
     cse_jobs_options options;
     char *root, *run_dir, *executable;
@@ -113,7 +118,8 @@ struct cse_jobs {
     char *build;             /* the program that reads: part of what is kept */
     bool reads_ahead;
     pthread_t reading_thread;
-    pthread_cond_t reading_wake; /* with `lock` */
+    pthread_cond_t reading_wake;               /* with `lock` */
+    pthread_mutex_t reading[CSE_JOB_READINGS]; /* of the jobs whose place in the table this is */
 };
 
 /* All with the lock held. */

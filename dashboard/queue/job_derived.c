@@ -57,6 +57,24 @@ static json_t *stored(cse_jobs *jobs, const cse_job *job, const cse_derived_key 
     return found;
 }
 
+/* One thread reads a store: others that ask for the same wait for it. */
+static json_t *read_once(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key,
+                         cse_job_read *read, const void *asked)
+{
+    pthread_mutex_t *reading = &jobs->reading[job->record.seq % CSE_JOB_READINGS];
+    pthread_mutex_lock(reading);
+    json_t *found = cse_job_kept(jobs, job, key->kind, key->source);
+    if (found == NULL && job->kept[key->kind].content != NULL)
+        /* An idle reader may have the file that was there before. */
+        cse_readers_forget(jobs->options.readers, job->record.model_dir);
+    if (found == NULL)
+        found = stored(jobs, job, key);
+    if (found == NULL)
+        found = cse_job_derived_anew(jobs, job, key->kind, read, asked);
+    pthread_mutex_unlock(reading);
+    return found;
+}
+
 json_t *cse_job_derived(cse_jobs *jobs, const cse_job *job, cse_derived_kind kind,
                         cse_job_read *read, const void *asked)
 {
@@ -67,8 +85,5 @@ json_t *cse_job_derived(cse_jobs *jobs, const cse_job *job, cse_derived_kind kin
     take_source(jobs, job, source);
     if (kept->content != NULL && strcmp(kept->source, source) == 0)
         return json_incref(kept->content);
-    if (kept->content != NULL) /* an idle reader may have the file that was there before */
-        cse_readers_forget(jobs->options.readers, job->record.model_dir);
-    json_t *found = stored(jobs, job, &(cse_derived_key){ job->record.id, kind, source });
-    return found != NULL ? found : cse_job_derived_anew(jobs, job, kind, read, asked);
+    return read_once(jobs, job, &(cse_derived_key){ job->record.id, kind, source }, read, asked);
 }

@@ -180,6 +180,8 @@ cse_status cse_jobs_open(const cse_jobs_options *options, cse_jobs **result)
     take_limits(jobs);
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->reading_wake, NULL);
+    for (int i = 0; i < CSE_JOB_READINGS; i++)
+        pthread_mutex_init(&jobs->reading[i], NULL);
     jobs->build = build_name();
     cse_status status = jobs->root != NULL ? open_root(jobs) : open_run(jobs);
     if (status != CSE_OK)
@@ -218,6 +220,8 @@ void cse_jobs_close(cse_jobs **result)
     if (jobs->lock_file >= 0)
         close(jobs->lock_file);
     pthread_cond_destroy(&jobs->reading_wake);
+    for (int i = 0; i < CSE_JOB_READINGS; i++)
+        pthread_mutex_destroy(&jobs->reading[i]);
     pthread_mutex_destroy(&jobs->lock);
     free(jobs->build);
     free(jobs->root);

@@ -383,6 +383,102 @@ async function besides(checks, api, page) {
   await curved(checks, page);
 }
 
+/* ---- settings and figures as axes ---- */
+
+const placed = (page, selector) => page.locator(`.explore ${selector}`);
+
+/* A drag along an axis, from one share of its height to another, from below. */
+async function drag(page, axis, from, to) {
+  const area = placed(page, `[data-axis="${axis}"] .axis-area`);
+  await area.scrollIntoViewIfNeeded();
+  const box = await area.boundingBox();
+  const y = (share) => box.y + 8 + (box.height - 16) * (1 - share);
+  await page.mouse.move(box.x + box.width / 2, y(from));
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2, y((from + to) / 2), { steps: 4 });
+  await page.mouse.move(box.x + box.width / 2, y(to), { steps: 4 });
+  await page.mouse.up();
+}
+
+const passing = (page, text) =>
+  page.locator(".explore [role=status]", { hasText: text }).waitFor({ timeout: 30_000 });
+
+async function explored(checks, api, page) {
+  const ids = Array.from({ length: 40 }, (_, i) => `run-${String(1 + 25 * i).padStart(4, "0")}`);
+  const columns = [LR, "min(val_loss)"];
+  const { rows: wanted } = await api.get(`/experiments?runs=${ids.join()}&columns=${columns}`);
+  checks.that(wanted.length === ids.length, "runs are asked for by their ids", wanted.length);
+  const missing = await fetch(`${api.url}/api/v1/experiments?runs=nobody`, api);
+  checks.that(missing.status === 404, "a run that is not there is told", missing.status);
+  await page.goto(`${api.url}/compare?runs=${ids.join()}`);
+  await placed(page, "svg.parallel path.run").first().waitFor({ timeout: 60_000 });
+  await passing(page, "40 of 40");
+  const lines = await placed(page, "path.run").count();
+  checks.that(lines === ids.length, "each run is a line across the axes", lines);
+  await placed(page, ".importance li").first().waitFor({ timeout: 60_000 });
+  const first = await placed(page, ".importance li").first().getAttribute("data-setting");
+  checks.that(first === LR, "the loss depends on the learning rate first", first);
+  const text = await placed(page, ".importance").innerText();
+  checks.that(
+    /random forest/.test(text) && /fixed seed/.test(text),
+    "the method is in words",
+    text,
+  );
+  await fronted(checks, page, wanted);
+  await brushed(checks, page, wanted);
+}
+
+/* No run is below and to the left of one of the front. */
+async function fronted(checks, page, wanted) {
+  const better = (a, b) => a[0] <= b[0] && a[1] <= b[1] && (a[0] < b[0] || a[1] < b[1]);
+  const front = wanted
+    .filter((one) => !wanted.some((other) => better(other.values, one.values)))
+    .map((one) => one.id);
+  const shown = await placed(page, "circle.front").evaluateAll((all) =>
+    all.map((one) => one.dataset.run),
+  );
+  checks.that(
+    shown.sort().join() === front.sort().join(),
+    "the front of learning rate and loss",
+    `${shown}\n${front}`,
+  );
+}
+
+async function brushed(checks, page, wanted) {
+  await page.screenshot({ path: join(shots, "compare-explore.png"), fullPage: true });
+  await drag(page, "min(val_loss)", -0.02, 0.4);
+  await page.waitForURL(/limits=/);
+  const rows = await placed(page, ".passing tbody tr").count();
+  const losses = wanted.map((one) => one.values[1]).sort((a, b) => a - b);
+  const limit = losses[0] + 0.4 * (losses.at(-1) - losses[0]);
+  const below = losses.filter((one) => one < limit).length;
+  checks.that(
+    rows > 0 && rows < wanted.length && Math.abs(rows - below) <= 2,
+    "a range keeps the runs in it in the table",
+    `${rows} rows, about ${below} below ${limit}`,
+  );
+  const out = await placed(page, "path.run.out").count();
+  checks.that(out === wanted.length - rows, "and their lines", out);
+  await page.waitForFunction(
+    (count) =>
+      document.querySelectorAll(".chips .chip.off").length === count &&
+      document.querySelector(".chart .canvas"),
+    out,
+    { timeout: 30_000 },
+  );
+  checks.that(true, "and their curves");
+  const address = page.url();
+  await page.reload();
+  await passing(page, `${rows} of ${wanted.length}`);
+  checks.that(page.url() === address, "a range is in the address");
+  await placed(page, "summary", { hasText: "Ranges" }).first().click();
+  const field = page.getByLabel("val_loss, least: to");
+  await field.fill("");
+  await field.press("Tab");
+  await passing(page, `${wanted.length} of ${wanted.length}`);
+  checks.that(true, "a range that is emptied by the keyboard is no range");
+}
+
 async function curved(checks, page) {
   const canvas = page.locator(".chart .canvas").first();
   await page.locator(".chart canvas").first().waitFor({ timeout: 60_000 });
@@ -477,6 +573,7 @@ try {
     compared,
     saved,
     besides,
+    explored,
     keyboard,
   ])
     await one(checks, api, tab.page);

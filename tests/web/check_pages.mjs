@@ -23,6 +23,11 @@ const PAGES = {
     "/compare?runs=gpt2-live,resumed&smooth=0.8&metrics=loss,gradient_norm",
     ".differences >> text=changes the bits",
   ],
+  explore: [
+    "/compare?runs=gpt2-live,million,resumed,failed,paused,sweep-0,sweep-1,sweep-2,sweep-3,sweep-4," +
+      "sweep-5,sweep-6,sweep-7&limits=trainer.init.optimizer.SGD.lr~0.005~0.02",
+    ".explore .importance",
+  ],
   "compare-none": ["/compare", "text=No runs are chosen"],
   pulse: [`${job}/pulse`, "text=What stands out"],
   failed: ["/jobs/failed/pulse", "text=the loss scale is at its floor"],

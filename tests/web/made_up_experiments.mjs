@@ -11,6 +11,7 @@ function valuesOf(job, i) {
     ...job.labels,
     loss: job.progress.loss,
     "min(loss)": job.progress.minimum_loss,
+    "min(val_loss)": job.progress.minimum_loss && job.progress.minimum_loss * 1.05,
     val_loss: job.progress.loss === null ? null : job.progress.loss * 1.07,
     state: job.state,
   };

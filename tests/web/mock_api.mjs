@@ -378,7 +378,9 @@ export class MockApi {
       return method === "POST" ? [201, this.create(body)] : [200, this.list(url.searchParams)];
     if (path === "/api/v1/experiments") {
       const { jobs } = this.list(url.searchParams);
-      return [200, experimentsOf(jobs, url.searchParams)];
+      const runs = url.searchParams.get("runs")?.split(",");
+      const asked = jobs.filter((one) => !runs || runs.includes(one.id));
+      return [200, experimentsOf(asked, url.searchParams)];
     }
     if (path === "/api/v1/comparison") {
       const ids = (url.searchParams.get("runs") ?? "").split(",");

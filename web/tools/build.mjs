@@ -21,6 +21,7 @@ const BUDGETS = {
   "the page Step graph": 30 * 1024,
   "the page Submit": 160 * 1024,
   "the page Tensors": 20 * 1024,
+  "the page Compare": 20 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const { values: options } = parseArgs({
@@ -99,11 +100,14 @@ function pageFiles() {
   const layout = { ...asset("layout", "js", worker.js), of: "the page Step graph" };
   const code = bundle("src/editor/main.ts", { format: "esm" });
   const editor = { ...asset("editor", "js", code.js), of: "the page Submit" };
+  const drawn = bundle("src/explore/main.ts", { format: "esm" });
+  const explore = { ...asset("explore", "js", drawn.js), of: "the page Compare" };
   const app = bundleApart("src/main.tsx", {
     external: ["/assets/*"],
     define: {
       WORKER_URL: JSON.stringify(layout.path),
       EDITOR_URL: JSON.stringify(editor.path),
+      EXPLORE_URL: JSON.stringify(explore.path),
       IS_REPORT: "false",
     },
   });
@@ -124,7 +128,7 @@ function pageFiles() {
     .replace("{{common}}", common.path)
     .replace("{{script}}", script.path);
   const index = { path: "/index.html", bytes: Buffer.from(html) };
-  return [index, script, common, style, layout, icon, editor, viewer];
+  return [index, script, common, style, layout, icon, editor, viewer, explore];
 }
 
 /* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by
@@ -133,7 +137,7 @@ function reportFile() {
   const worker = bundle("src/graph/worker.ts", { format: "iife" });
   const app = bundle("src/main.tsx", {
     format: "iife",
-    define: { WORKER_URL: '""', EDITOR_URL: '""', IS_REPORT: "true" },
+    define: { WORKER_URL: '""', EDITOR_URL: '""', EXPLORE_URL: '""', IS_REPORT: "true" },
   });
   const inline = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
   const fill = (text, name, value) => text.replace(`{{${name}}}`, () => value);

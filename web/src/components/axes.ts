@@ -67,7 +67,8 @@ export function logRange(low: number | null, high: number | null): [number | nul
   return [low / room, high * room];
 }
 
-function niceSteps(low: number, high: number, most: number): number[] {
+/** Round numbers from `low` to `high`, about `most` of them. */
+export function niceSteps(low: number, high: number, most: number): number[] {
   const raw = (high - low) / most;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = ([1, 2, 5, 10].find((m) => m * power >= raw) ?? 10) * power;

@@ -1,5 +1,6 @@
-/* Curves of several runs over each other, in what their configurations differ, and up to which step
- * their bits are the same. What is chosen is in the address. */
+/* Curves of several runs over each other, their settings and figures as axes, in what their
+ * configurations differ, and up to which step their bits are the same. What is chosen is in the
+ * address. */
 import { useState } from "preact/hooks";
 import type { ComparedRun, ComparedSetting } from "@generated/client";
 import { integer } from "@/base/format";
@@ -8,6 +9,7 @@ import { CurveControls, curveView, keepZoom } from "@/components/CurveControls";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { Badge, Dialog, Empty, PageHeader, Waiting } from "@/components/parts";
+import { Explore } from "@/experiments/Explore";
 import { useComparison, useCurves } from "@/experiments/comparison";
 import { columnTitle } from "@/experiments/names";
 import { listOf } from "@/experiments/view";
@@ -245,7 +247,9 @@ export function Compare() {
   const shown = query.value.has("metrics") ? listOf("metrics") : ["loss"];
   const comparison = useComparison(ids);
   const names = [...new Set(shown.flatMap((name) => [name, validationOf(name)]))];
-  const { runs, known, asked } = useCurves(comparison.data, names, hidden);
+  const [passing, setPassing] = useState<string[] | null>(null);
+  const out = passing === null ? [] : ids.filter((id) => !passing.includes(id));
+  const { runs, known, asked } = useCurves(comparison.data, names, [...hidden, ...out]);
   const [picking, setPicking] = useState(false);
   const choose = href(`/experiments${ids.length > 0 ? `?runs=${ids.join()}` : ""}`);
   return (
@@ -277,6 +281,7 @@ export function Compare() {
       {runs.length > 0 && asked.data && (
         <div class="stack">
           <Charts shown={shown} runs={runs} known={known} />
+          {ids.length > 1 && <Explore ids={ids} onPassing={setPassing} />}
           <Bits runs={comparison.data?.runs ?? []} />
           <Settings settings={comparison.data?.settings ?? []} runs={comparison.data?.runs ?? []} />
         </div>

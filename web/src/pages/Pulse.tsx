@@ -326,14 +326,19 @@ function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said 
         {found.map((one) => (
           <li key={one.text} class={one.tone}>
             <Icon name={FINDING_ICONS[one.tone]} />
-            <a href={href(`/jobs/${encodeURIComponent(job.id)}/${one.page}`)}>
-              <Prose text={one.text} />
-            </a>
-            {one.values && canReplay() && (
-              <a class="small nowrap" href={stepLink(job.id, { ...one.values, begin: true })}>
-                its values
+            <span>
+              <a href={href(`/jobs/${encodeURIComponent(job.id)}/${one.page}`)}>
+                <Prose text={one.text} />
               </a>
-            )}
+              {one.values && canReplay() && (
+                <>
+                  {" "}
+                  <a class="values" href={stepLink(job.id, { ...one.values, begin: true })}>
+                    its values
+                  </a>
+                </>
+              )}
+            </span>
           </li>
         ))}
         {found.length === 0 && looks && <li class="calm">Reading the tensor statistics</li>}

@@ -376,6 +376,16 @@ static void print_disk(cse_progress *progress, const cse_job_result *result)
             busy_s > waited_s ? busy_s - waited_s : 0);
 }
 
+static void print_audits(cse_progress *progress, const cse_job_result *result)
+{
+    const cse_audit_counts *a = &result->audits;
+    if (a->audited == 0 && a->unequal == 0)
+        return;
+    fprintf(progress->out,
+            "Audits: %lld microbatch(es) computed again, %lld computation(s) wrong.\n",
+            (long long)a->audited, (long long)a->unequal);
+}
+
 static void print_end_json(cse_progress *progress, cse_status status, const cse_job_result *result)
 {
     json_t *object = json_object();
@@ -386,6 +396,11 @@ static void print_end_json(cse_progress *progress, cse_status status, const cse_
     json_object_set_new(object, "samples_per_second", cse_json_finite(result->samples_per_second));
     if (result->disk.busy_ns > 0)
         json_object_set_new(object, "disk", disk_json(&result->disk));
+    if (result->audits.audited > 0 || result->audits.unequal > 0)
+        json_object_set_new(object, "audits",
+                            json_pack("{s:I, s:I}", "microbatches",
+                                      (json_int_t)result->audits.audited, "wrong",
+                                      (json_int_t)result->audits.unequal));
     json_object_set_new(object, "metrics", metrics_json(result));
     if (result->confusion_count > 0)
         json_object_set_new(object, "confusion", confusions_json(result));
@@ -430,6 +445,7 @@ void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status stat
         fprintf(progress->out, "Processed %lld training sample(s) in %.3f seconds.\n",
                 (long long)result->samples_run, result->train_seconds);
         print_disk(progress, result);
+        print_audits(progress, result);
     }
     if (result->weights_digest[0] != '\0')
         cse_print_to(progress->out, "Weights digest: %s\n", result->weights_digest);

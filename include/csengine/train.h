@@ -33,6 +33,7 @@ typedef struct cse_configuration {
     int num_workers_per_csx; /* input workers for each replica; 1 */
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
     const char *binding;     /* of those to processors: "auto" (default), "cores", "none" */
+    double audit_fraction;   /* share of microbatches that are audited, 0 to 1: computed twice */
     /* What partial sums of gradients are rounded to in the reduction tree: "fp32" (default),
      * "bf16", "bf16sr" (stochastically rounded), "fp16", "cb16". */
     const char *weight_grad_reduce;
@@ -87,8 +88,7 @@ CSE_API int64_t cse_global_step(void);
 
 /* ---- states ---- */
 
-/* How a state's first value is made: element e of a state is a pure function of (seed, the state's
- * name, e). */
+/* How a state's first value is made: element e is a pure function of (seed, its name, e). */
 typedef enum cse_initializer_kind {
     CSE_INIT_CONSTANT,         /* a */
     CSE_INIT_UNIFORM,          /* in [a, b) */

@@ -67,6 +67,10 @@ static cse_status set_cluster(cse_session *session)
     if (c->job_time_sec < 0)
         return cse_fail(CSE_CONFIG, "job_time_sec is %lld; it must not be negative",
                         (long long)c->job_time_sec);
+    if (!(c->audit_fraction >= 0 && c->audit_fraction <= 1))
+        return cse_fail(CSE_CONFIG,
+                        "audit_fraction is %g; accepted: 0 (no audits) to 1 (each microbatch)",
+                        c->audit_fraction);
     const char *payload = c->weight_grad_reduce ? c->weight_grad_reduce : "fp32";
     cse_rounding reduced = { 0 };
     cse_binding binding;
@@ -80,6 +84,7 @@ static cse_status set_cluster(cse_session *session)
                                                      .max_wgt_servers = c->max_wgt_servers,
                                                      .weight_grad_reduce = reduced,
                                                      .binding = binding,
+                                                     .audit_fraction = c->audit_fraction,
                                                      .worker_executable = c->worker_executable };
     return CSE_OK;
 }
@@ -88,6 +93,12 @@ static cse_status set_states_place(cse_session *session, const cse_settings *set
 {
     cse_states_place place;
     CSE_TRY(cse_states_place_read(settings, &place));
+    if (place.directory != NULL && session->configuration.audit_fraction > 0)
+        return cse_fail(
+            CSE_CONFIG,
+            "audit_fraction is %g and states.keep_in is file: a gradient is never whole "
+            "in memory then, and cannot be audited; leave out one of the two",
+            session->configuration.audit_fraction);
     session->opened.cluster.states_directory = cse_arena_string(session->arena, place.directory);
     session->opened.cluster.states_memory_bytes = place.memory_bytes;
     session->opened.cluster.states_by_layers = place.schedule == CSE_STATES_BY_LAYERS;

@@ -545,8 +545,7 @@ static cse_status end_execution(runner *r, cse_status status)
     r->samples += (result->steps_done - r->first_step) *
                   cse_batching_samples(cse_dataloader_batching_view(r->loader));
     result->train_seconds = r->seconds;
-    cse_disk_load_add(&r->disk, &result->disk);
-    result->disk = r->disk;
+    cse_run_result_sum(result, &r->disk, &r->audits);
     session->report.samples = r->samples;
     session->network.executing = false;
     session->execution.delivered = NULL;

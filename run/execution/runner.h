@@ -37,6 +37,7 @@ typedef struct cse_runner {
     int64_t at;                /* where it begins, then */
     double seconds;            /* of those that have ended, and their samples */
     cse_disk_load disk;        /* likewise */
+    cse_audit_counts audits;   /* likewise */
     int64_t samples;
     bool has_ended;        /* on_start was told, and the execution is over */
     bool found;            /* a coordinator before left its arena, which is taken */

@@ -176,6 +176,7 @@ typedef struct cse_job_result {
     double train_seconds;
     double samples_per_second; /* of training; of evaluation in mode EVALUATE */
     cse_disk_load disk;        /* of training with states in a file */
+    cse_audit_counts audits;   /* of training */
     double compile_seconds;
     bool compile_cached;
     /* "loss" is the evaluation's mean loss; with several data loaders "validate_0/loss". */

@@ -393,6 +393,8 @@ static cse_status train_segment(job *j)
     result->samples_run += report->samples;
     result->train_seconds += report->execution.train_seconds;
     cse_disk_load_add(&result->disk, &report->execution.disk);
+    result->audits.audited += report->execution.audits.audited;
+    result->audits.unequal += report->execution.audits.unequal;
     if (result->train_seconds > 0)
         result->samples_per_second = (double)result->samples_run / result->train_seconds;
     return status;

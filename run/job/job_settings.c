@@ -39,6 +39,7 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
         .num_workers_per_csx = (int)cse_settings_integer(cluster, "num_workers_per_csx"),
         .max_wgt_servers = (int)cse_settings_integer(cluster, "max_wgt_servers"),
         .binding = cse_settings_text(cluster, "binding"),
+        .audit_fraction = cse_settings_number(cluster, "audit_fraction"),
         .job_labels = labels,
         .job_priority = cse_settings_text(cluster, "job_priority"),
         .job_time_sec = integer_or_zero(cluster, "job_time_sec"),

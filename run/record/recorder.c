@@ -530,6 +530,20 @@ static void on_recovery(void *self, const cse_process_recovery *recovery)
                          .milliseconds = (recovery->ready_ns - recovery->lost_ns) / 1000000 });
 }
 
+static void on_audit(void *self, const cse_audit_report *report)
+{
+    json_t *payload =
+        json_pack("{s:s, s:s, s:i, s:i, s:I, s:i, s:I, s:b, s:s}", "host", report->host, "process",
+                  report->process, "process_id", report->process_id, "core", report->core, "step",
+                  (json_int_t)report->step, "microbatch", report->microbatch, "confirmed_step",
+                  (json_int_t)report->confirmed_step, "undecided", report->undecided, "message",
+                  report->text);
+    char *json = json_dumps(payload, JSON_COMPACT);
+    cse_store_event(((const cse_recorder *)self)->store, "audit", json);
+    free(json);
+    json_decref(payload);
+}
+
 /* Every execution of the job listens at the same address: between two of them it stays known, and a
  * command waits there for the next. cse_recorder_close forgets it. */
 static void on_endpoint(void *self, const char *endpoint)
@@ -678,6 +692,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .events = { .self = recorder,
                                                .on_phase = on_phase,
                                                .on_recovery = on_recovery,
+                                               .on_audit = on_audit,
                                                .on_scale = on_scale,
                                                .on_endpoint = on_endpoint,
                                                .on_topology = on_topology,

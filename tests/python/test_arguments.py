@@ -19,6 +19,7 @@ CONFIGURE = {
     "num_csx": (0, -1, "two", 1.5, True),
     "max_wgt_servers": (-1, "two"),
     "binding": ("core", 3),
+    "audit_fraction": (-0.5, 1.5, "two"),
     "mount_dirs": ("/data", 3, [3]),
     "python_paths": ("/data", 3, [3]),
     "transfer_processes": (0, "two"),

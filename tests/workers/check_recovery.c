@@ -31,6 +31,7 @@ typedef struct play_case {
     cse_rounding payload;
     int64_t steps;
     int large; /* elements of the larger tensor; 0: enough for two chunks */
+    double audits;
 } play_case;
 
 static void seat(play *self, int slot)
@@ -57,6 +58,7 @@ static play play_new(const play_case *test)
                                   .input_worker_count = test->inputs,
                                   .weight_grad_reduce = test->payload,
                                   .seed = 77,
+                                  .audit_fraction = test->audits,
                                   .num_steps = test->steps };
     ck_assert_int_eq(cse_cluster_create(&layout, &self.cluster), CSE_OK);
     self.count = cse_cluster_slot_count(self.cluster);
@@ -201,6 +203,7 @@ START_TEST(test_deaths_anywhere)
                            .servers = (int)(seed / 4 % 3),
                            .inputs = 1 + (int)(seed / 2 % 3),
                            .payload = fake_payloads[seed % 2 * (1 + seed / 2 % 4)],
+                           .audits = seed % 3 == 0 ? 0.3 : 0,
                            .steps = 12 };
         deaths += play_run(&test, seed, 50, -1);
     }
@@ -210,9 +213,12 @@ END_TEST
 
 START_TEST(test_deaths_at_each_point)
 {
-    play_case test = {
-        .microbatches = 7, .replicas = 3, .inputs = 2, .payload = fake_payloads[0], .steps = 10
-    };
+    play_case test = { .microbatches = 7,
+                       .replicas = 3,
+                       .inputs = 2,
+                       .payload = fake_payloads[0],
+                       .audits = 0.5,
+                       .steps = 10 };
     play_case served = test;
     served.servers = 2;
     served.payload = fake_payloads[2];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/log.h"
+#include "workers/arena/audit.h"
 #include "workers/control/coordinator.h"
 
 enum { SLOTS = 3, MOST_SNAPSHOTS = 32, RECORDS = 4 };
@@ -42,6 +43,9 @@ typedef struct stage {
     char recovered[256]; /* process and reason */
     int planned, scaled, waits_counted;
     int64_t memory_kills;
+    cse_audit_finding findings[4]; /* not read yet */
+    int finding_count, audits_told;
+    bool suspected[SLOTS], barred[SLOTS];
 } stage;
 
 static stage s;
@@ -69,6 +73,7 @@ static inline void io_signal(void *self, int slot, int number)
     (void)self;
     ck_assert(s.alive[slot]);
     s.last_signal[slot] = number;
+    s.suspected[slot] = false;
 }
 
 static inline void io_reap(void *self, int slot)
@@ -196,6 +201,33 @@ static inline cse_status arena_plan(cse_cluster *self, int replica_count)
     return CSE_OK;
 }
 
+static inline bool arena_next_finding(cse_cluster *self, cse_audit_finding *finding)
+{
+    (void)self;
+    if (s.finding_count == 0)
+        return false;
+    memcpy(finding, &s.findings[--s.finding_count], sizeof *finding);
+    return true;
+}
+
+static inline bool arena_suspects(const cse_cluster *self, int slot)
+{
+    (void)self;
+    return s.suspected[slot];
+}
+
+static inline void arena_bar(cse_cluster *self, int slot)
+{
+    (void)self;
+    s.barred[slot] = true;
+}
+
+static inline bool arena_is_barred(const cse_cluster *self, int slot)
+{
+    (void)self;
+    return s.barred[slot];
+}
+
 static inline void on_phase(void *self, cse_phase phase, const char *message)
 {
     (void)self;
@@ -211,6 +243,14 @@ static inline void on_recovery(void *self, const cse_process_recovery *recovery)
     s.recoveries++;
     s.recovery_ns = recovery->ready_ns - recovery->lost_ns;
     snprintf(s.recovered, sizeof s.recovered, "%s %s", recovery->process, recovery->reason);
+}
+
+static inline void on_audit(void *self, const cse_audit_report *report)
+{
+    (void)self;
+    ck_assert_str_eq(report->host, "here");
+    ck_assert_ptr_nonnull(strstr(report->text, report->process));
+    s.audits_told++;
 }
 
 static inline void on_scale(void *self, int num_csx)
@@ -294,6 +334,10 @@ static const cse_coordinator_arena arena = {
     .failure = arena_failure,
     .process = arena_process,
     .count_waits = arena_count_waits,
+    .next_finding = arena_next_finding,
+    .suspects = arena_suspects,
+    .bar = arena_bar,
+    .is_barred = arena_is_barred,
 };
 
 static inline void on_late_record(void *self, const cse_record *record)
@@ -315,6 +359,7 @@ static const cse_run_callbacks callbacks = {
 static const cse_run_events events = {
     .on_phase = on_phase,
     .on_recovery = on_recovery,
+    .on_audit = on_audit,
     .on_scale = on_scale,
 };
 
@@ -340,6 +385,7 @@ static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
         .callbacks = &callbacks,
         .events = &events,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
+        .host = "here",
         .slot_count = SLOTS,
         .most_replicas = 2,
         .num_steps = num_steps,

@@ -42,6 +42,7 @@ typedef struct cse_cluster_layout {
     int record_count;         /* K: most records of committed steps not closed yet; 0: 16 */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     bool state_digests;       /* each step has the digests of its states: state_digests.h */
+    double audit_fraction;    /* of microbatches that are computed twice: audit.h; 0: none */
     int ring_microbatches;    /* D: microbatches prefetched, at least M; 0: 2 to 8 steps */
     /* Of a run on several hosts (arena_hosts.h): its own number, how many places there are, which
      * of them have no host, which have the data (none: all), and the first cut. A host_count of 0

@@ -5,7 +5,7 @@
 static void dump_words(const cse_word *words, int count, int64_t sequence, const char *what,
                        cse_text *out)
 {
-    static const char *const states[] = { "done", "split", "claimed" };
+    static const char *const states[] = { "done", "split", "claimed", "unchecked", "checking" };
     for (int i = 0; i < count; i++) {
         uint64_t word = cse_word_load(&words[i]);
         if (cse_word_is(word, CSE_WORD_DONE, sequence) ||
@@ -13,7 +13,7 @@ static void dump_words(const cse_word *words, int count, int64_t sequence, const
             continue;
         unsigned state = cse_word_state_of(word);
         cse_text_add(out, "  %s %d: %s, number %lld, owner %d, incarnation %d\n", what, i,
-                     state < 3 ? states[state] : "unknown", (long long)cse_word_sequence(word),
+                     state < 5 ? states[state] : "unknown", (long long)cse_word_sequence(word),
                      cse_word_owner(word), (int)(word & 0xff));
     }
 }

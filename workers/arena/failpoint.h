@@ -13,6 +13,8 @@
     X(CSE_FAILPOINT_GRADIENT_DONE, "a microbatch gradient was computed and added")          \
     X(CSE_FAILPOINT_NODE_UNPUBLISHED, "a partial sum is complete, its word not yet")        \
     X(CSE_FAILPOINT_NODE_PUBLISHED, "a partial sum is complete and published")              \
+    X(CSE_FAILPOINT_AUDIT_CLAIMED, "an unchecked node was claimed, to check it")            \
+    X(CSE_FAILPOINT_AUDIT_TRIED, "another try was noted, its verdict not told")             \
     X(CSE_FAILPOINT_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
     X(CSE_FAILPOINT_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")             \
     X(CSE_FAILPOINT_NORM_CLAIMED, "the serial stage was claimed")                           \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/code/execute/tensor_statistics.h"
+#include "workers/arena/audit_places.h"
 #include "workers/arena/residency.h"
 #include "workers/arena/sums.h"
 #include "workers/hosts/state_cut.h"
@@ -90,6 +91,11 @@ static cse_status check_counts(const cse_cluster_layout *layout)
         return cse_fail(
             CSE_CONFIG, "cluster: steps from %lld on, %lld of them: at most %lld in all",
             (long long)layout->first_step, (long long)layout->num_steps, (long long)most);
+    if (layout->audit_fraction > 0 && layout->directory != NULL)
+        return cse_fail(CSE_CONFIG,
+                        "audit_fraction is %g, and the states are kept in a file: audits need them "
+                        "in memory; leave out one of the two",
+                        layout->audit_fraction);
     return CSE_OK;
 }
 
@@ -158,6 +164,8 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     if (head->statistics_every > 0)
         head->statistics_count = head->record_count / head->statistics_every + 1;
     head->group_count = graph->group_count;
+    if (head->gradient_bytes > 0)
+        head->audit_limit = cse_audit_limit(layout->audit_fraction);
     head->joined_bytes = cse_sums_joined_bytes(graph);
     head->reduce_chunks = (int32_t)chunks_of(head->joined_bytes / 4, CSE_REDUCE_CHUNK_ELEMENTS,
                                              CSE_JOIN_BLOCK, &head->reduce_chunk_elements);
@@ -254,6 +262,10 @@ static void arrange(cse_arena_head *head)
         place(&total, head->movers * head->ring_count * (int64_t)sizeof(int64_t), 64);
     head->final_elements_offset = place(
         &total, head->movers * head->tree_node_count * (int64_t)sizeof(cse_node_elements), 64);
+    const int64_t audits = head->audit_limit > 0;
+    head->audit_offset = place(&total, audits * (int64_t)sizeof(cse_arena_audit), CSE_HOT_BYTES);
+    head->audit_places_offset =
+        place(&total, audits * head->microbatches * (int64_t)sizeof(cse_audit_place), 64);
     head->segments_offset = place(&total, head->segment_count * (int64_t)sizeof(cse_segment), 64);
     const int64_t cut_chunks = head->state_copies > 0 ? head->update_chunks : 0;
     head->state_ranges_offset =
@@ -311,6 +323,8 @@ void cse_arena_bind(cse_cluster *cluster)
         head->host_count > 1 ? (cse_arena_hosts *)(void *)(base + head->hosts_offset) : NULL;
     cluster->asked = (_Atomic int64_t *)(void *)(base + head->asked_offset);
     cluster->final_elements = (cse_node_elements *)(void *)(base + head->final_elements_offset);
+    cluster->audit = (cse_arena_audit *)(void *)(base + head->audit_offset);
+    cluster->audit_places = (cse_audit_place *)(void *)(base + head->audit_places_offset);
     const void *ranges = base + head->state_ranges_offset;
     const void *chunks = base + head->state_chunks_offset;
     cluster->state_ranges = (const cse_state_range *)ranges;

@@ -18,6 +18,8 @@
  *     progress      line within a claimed update chunk                    claimer, then coordinator
  *     undo          old values of two lines for each slot                 the slot's process
  *     ring          words of prefetched microbatches                      claimer
+ *     audit         findings, counts                                      claimers of nodes
+ *     audit_places  tries of audited microbatches (audit.h)               claimer of the node
  *     hosts         the cut, lost hosts                                   coordinator
  *                   word of the sums that were sent, counts of bytes      mover
  *     asked         positions that hosts without data have asked for      mover
@@ -58,7 +60,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 17,
+    CSE_ARENA_VERSION = 18,
     CSE_ARENA_HEAD_BYTES = 4096,
     /* Processors fetch lines in pairs: words that all processes read and some write have one. */
     CSE_HOT_BYTES = 128,
@@ -100,6 +102,11 @@ typedef struct cse_slot {
     _Atomic int64_t disk_read_bytes, disk_written_bytes, disk_busy_ns, disk_waited_ns;
     _Alignas(64) _Atomic int32_t failed; /* cse_status; stored after `failure` */
     char failure[CSE_FAILURE_TEXT_BYTES];
+    /* See audit.h: `who` of a process that was found wrong; whether processes are started no more;
+     * steps after the last one in which bits of its processes were confirmed. */
+    _Alignas(64) _Atomic uint64_t suspect;
+    _Atomic int32_t barred;
+    _Atomic int64_t confirmed;
     /* Spans of the sampled step; no result depends on them. */
     _Alignas(64) _Atomic int64_t spans_sequence; /* step + 1 of the spans */
     _Atomic int64_t position;    /* 1 + that of the microbatch filled or computed last; 0: none */
@@ -210,15 +217,16 @@ typedef struct cse_arena_head {
     int64_t statistics_count;                    /* places for such steps not closed yet */
     int64_t partial_sum_statistics_offset;       /* from the start of a partial sum */
     int64_t group_count;                         /* of the graph: kernels that are timed */
+    uint64_t audit_limit;                        /* of draws: see audit.h; 0: none are audited */
     int64_t spin_ns;
     char artefact_digest[CSE_ARENA_DIGEST_BYTES]; /* of the manifest; "": any */
     int64_t data_offset, data_bytes;              /* with the zero at the end; 0: not known */
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
-        hosts_offset, asked_offset, final_elements_offset, records_offset, statistics_offset,
-        state_ranges_offset, state_chunks_offset, gathered_offset, digests_offset, chains_offset,
-        kernels_offset, weights_offset, reduced_offset, states_offset, input_offset,
-        own_sums_offset, partial_sums_offset;
+        hosts_offset, asked_offset, final_elements_offset, audit_offset, audit_places_offset,
+        records_offset, statistics_offset, state_ranges_offset, state_chunks_offset,
+        gathered_offset, digests_offset, chains_offset, kernels_offset, weights_offset,
+        reduced_offset, states_offset, input_offset, own_sums_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -232,7 +240,9 @@ struct cse_cluster {
     cse_arena_hosts *hosts; /* NULL: this host alone */
     /* Of each place of the ring: 1 + the position that another host has asked for, 0: none. */
     _Atomic int64_t *asked;
-    cse_node_elements *final_elements; /* of each node; with other hosts only */
+    cse_node_elements *final_elements;    /* of each node; with other hosts only */
+    struct cse_arena_audit *audit;        /* with audits only */
+    struct cse_audit_place *audit_places; /* by microbatch; likewise */
     cse_slot *slots;
     cse_segments segments;
     const cse_state_range *state_ranges;

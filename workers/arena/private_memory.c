@@ -6,7 +6,9 @@
 
 int64_t cse_private_sums_bytes(const cse_arena_head *head)
 {
-    return head->resident_bytes > 0 ? 0 : cse_arena_own_sums_bytes(head);
+    const int64_t sums = head->resident_bytes > 0 ? 0 : cse_arena_own_sums_bytes(head);
+    /* An audit writes its gradient where no sum is in the making. */
+    return sums == 0 && head->audit_limit > 0 ? head->partial_sum_stride : sums;
 }
 
 /* The most microbatches of a node of a replica's share. */

@@ -5,6 +5,8 @@
  * itself is killed: words are freed one by one; a line of states is restored before it is marked
  * clean, and marked clean before its chunk is freed.
  *
+ * A node that it was checking is unchecked again.
+ *
  * The clean mark matters when two owners die on one chunk: the second may die before it wrote its
  * own undo log, and restoring from that log would corrupt the states. */
 #include <assert.h>
@@ -38,6 +40,15 @@ static int free_words(cse_word *words, int count, int slot, int64_t lap)
     return freed;
 }
 
+static int free_checked(cse_word *word, uint64_t seen, int slot)
+{
+    if (cse_word_state_of(seen) != CSE_WORD_CHECKING || cse_word_owner(seen) != slot)
+        return 0;
+    cse_word_publish(word, cse_word_sequence(seen), CSE_WORD_UNCHECKED);
+    CSE_FAILPOINT(RECOVERY_FREED);
+    return 1;
+}
+
 /* Splits a node for two other replicas when there are two; else frees it for anyone to claim. A
  * node that comes from another host comes again. */
 static int free_nodes(cse_cluster *cluster, int slot)
@@ -51,6 +62,7 @@ static int free_nodes(cse_cluster *cluster, int slot)
     for (int heap = 1; heap < head->tree_node_count; heap++) {
         uint64_t word = cse_word_load(&cluster->nodes[heap]);
         cse_tree_node node;
+        freed += free_checked(&cluster->nodes[heap], word, slot);
         if (!claimed_by(word, slot) || !cse_tree_find(head->microbatches, heap, &node))
             continue;
         int64_t sequence = cse_word_sequence(word);

@@ -35,6 +35,9 @@ typedef enum cse_word_state {
     CSE_WORD_DONE = 0,    /* payload complete for the sequence number */
     CSE_WORD_SPLIT = 1,   /* tree nodes only: the children are computed instead */
     CSE_WORD_CLAIMED = 2, /* only the owner accesses the payload */
+    /* Tree nodes only: computed, but a gradient in it is to be computed again (audit.h). */
+    CSE_WORD_UNCHECKED = 3,
+    CSE_WORD_CHECKING = 4, /* the owner does so, and accesses what is known of the audit */
 } cse_word_state;
 
 enum { CSE_OWNER_NONE = 0xfff, CSE_OWNER_COORDINATOR = 0xffe };
@@ -73,7 +76,7 @@ static inline bool cse_word_is(uint64_t word, cse_word_state state, int64_t sequ
 
 static inline bool cse_word_takeable(uint64_t word, int64_t sequence)
 {
-    return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_sequence(word) < sequence;
+    return cse_word_state_of(word) <= CSE_WORD_SPLIT && cse_word_sequence(word) < sequence;
 }
 
 /* The sequence number to which recovery resets a word whose claimer died: the one before, as words
@@ -98,13 +101,22 @@ static inline bool cse_word_claim(cse_word *word, int64_t sequence, int owner, i
                &word->value, &seen, cse_word_make(sequence, CSE_WORD_CLAIMED, owner, incarnation));
 }
 
+/* Claims a node that is UNCHECKED for `sequence`, to check it. */
+static inline bool cse_word_check(cse_word *word, int64_t sequence, int owner, int incarnation)
+{
+    uint64_t seen = cse_word_terminal(sequence, CSE_WORD_UNCHECKED);
+    return atomic_compare_exchange_strong(
+        &word->value, &seen, cse_word_make(sequence, CSE_WORD_CHECKING, owner, incarnation));
+}
+
 /* Ends a claim: the payload is complete. A full fence: stores before it become visible before it,
  * stores after it do not, since a killed process must leave a prefix of its stores. */
 static inline void cse_word_publish(cse_word *word, int64_t sequence, cse_word_state state)
 {
-    assert(state != CSE_WORD_CLAIMED && sequence >= 0);
+    assert(state != CSE_WORD_CLAIMED && state != CSE_WORD_CHECKING && sequence >= 0);
     const uint64_t before = atomic_exchange(&word->value, cse_word_terminal(sequence, state));
-    assert(cse_word_state_of(before) == CSE_WORD_CLAIMED); /* only a claimer may publish */
+    assert(cse_word_state_of(before) == CSE_WORD_CLAIMED || /* only a claimer may publish */
+           cse_word_state_of(before) == CSE_WORD_CHECKING);
     (void)before;
 }
 

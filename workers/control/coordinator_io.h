@@ -28,6 +28,8 @@ typedef struct cse_coordinator_io {
     void (*describe_memory)(void *self, char *text, size_t size);
 } cse_coordinator_io;
 
+struct cse_audit_finding;
+
 /* The arena, as workers/arena/coordinator_side.h describes it. */
 typedef struct cse_coordinator_arena {
     void (*release)(cse_cluster *cluster, int64_t steps);
@@ -44,6 +46,11 @@ typedef struct cse_coordinator_arena {
     cse_status (*failure)(const cse_cluster *cluster, int slot, char text[CSE_FAILURE_TEXT_BYTES]);
     cse_process (*process)(const cse_cluster *cluster, int slot);
     void (*count_waits)(cse_cluster *cluster);
+    /* See audit.h; next_finding, is_barred may be NULL: nothing is audited. */
+    bool (*next_finding)(cse_cluster *cluster, struct cse_audit_finding *finding);
+    bool (*suspects)(const cse_cluster *cluster, int slot);
+    void (*bar)(cse_cluster *cluster, int slot);
+    bool (*is_barred)(const cse_cluster *cluster, int slot);
     /* As cse_cluster_gather; NULL: the states of an arena are whole. */
     cse_status (*gather)(cse_cluster *cluster, int64_t steps, bool over, bool *whole);
 } cse_coordinator_arena;
@@ -56,6 +63,7 @@ typedef struct cse_coordinator_options {
     const cse_run_callbacks *callbacks;
     const cse_run_events *events; /* may be NULL */
     cse_message welcome;          /* the answer to a worker that joins */
+    const char *host;             /* the name of this one, for reports */
     int slot_count;
     int most_replicas;             /* that may share a step */
     int64_t first_step, num_steps; /* num_steps at least 1 */

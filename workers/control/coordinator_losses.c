@@ -75,7 +75,7 @@ void cse_coordinator_start_worker(cse_coordinator *c, int slot)
     w->incarnation++;
     w->started_ns = cse_coordinator_now_ns(c);
     w->ready_ns = w->restart_ns = 0;
-    w->frozen = w->late = false;
+    w->frozen = w->late = w->wrong = false;
     cse_status status = c->io->start(c->io->self, slot, w->incarnation);
     if (status == CSE_OK)
         return;

@@ -33,7 +33,7 @@ void cse_coordinator_set_phase(cse_coordinator *c, cse_phase phase, const char *
 bool cse_coordinator_all_ready(const cse_coordinator *c)
 {
     for (int s = 0; s < c->options.slot_count; s++)
-        if (c->workers[s].state != CSE_WORKER_READY)
+        if (c->workers[s].state != CSE_WORKER_READY && !c->workers[s].barred)
             return false;
     return true;
 }

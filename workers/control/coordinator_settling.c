@@ -31,7 +31,7 @@ static bool has_help(cse_coordinator *c)
     bool found = false;
     for (int s = 0; s < c->options.slot_count; s++) {
         cse_worker *w = &c->workers[s];
-        if (w->state == CSE_WORKER_VACANT && !w->helps) {
+        if (w->state == CSE_WORKER_VACANT && !w->helps && !w->barred) {
             w->helps = true;
             cse_coordinator_start_worker(c, s);
         }
@@ -59,6 +59,7 @@ void cse_coordinator_on_tick_settling(cse_coordinator *c, const cse_coordinator_
 {
     (void)event;
     drain_late_records(c);
+    cse_coordinator_take_findings(c);
     if (c->held_at < 0)
         c->held_at = c->arena->hold(c->cluster);
     int64_t done = c->arena->steps_done(c->cluster);

@@ -2,7 +2,8 @@
  *
  * coordinator.c is the table of handlers; coordinator_phase.c reports phases and ends the run;
  * coordinator_workers.c follows each worker from its start to its end; coordinator_losses.c
- * replaces those that are lost; coordinator_memory.c ends a run that the kernel kills for its
+ * replaces those that are lost; coordinator_audit.c ends
+ * those that compute wrongly; coordinator_memory.c ends a run that the kernel kills for its
  * memory; coordinator_settling.c keeps the last step of a run that failed;
  * coordinator_steps.c releases steps, hands out records and takes snapshots; coordinator_operator.c
  * executes commands. */
@@ -28,9 +29,13 @@ typedef struct cse_worker {
     cse_worker_state state;
     int incarnation;
     int64_t started_ns;
-    bool frozen;     /* killed for not answering */
-    bool late;       /* killed for not being ready in time */
-    int64_t lost_ns; /* when the last process that was ready was lost; 0: none is missed */
+    bool frozen; /* killed for not answering */
+    bool late;   /* killed for not being ready in time */
+    bool wrong;  /* killed for its bits */
+    /* Processes of this slot were found wrong, or nobody could tell; no more are started. */
+    bool found_wrong, doubted, barred;
+    int found_process; /* the last one of whom that was told */
+    int64_t lost_ns;   /* when the last process that was ready was lost; 0: none is missed */
     char lost_cause[CSE_CAUSE_BYTES];
     int64_t ready_ns, ready_steps; /* when the process was ready, and the steps done then; 0: not */
     bool was_ready;                /* a process of this slot was */
@@ -118,6 +123,15 @@ void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *
 void cse_coordinator_replace(cse_coordinator *c, int slot, const char *cause, bool ended_itself);
 /* Starts the processes whose pause is over. */
 void cse_coordinator_restart_due(cse_coordinator *c);
+
+/* ---- coordinator_audit.c ---- */
+
+/* Does what follows from the findings that are new. */
+void cse_coordinator_take_findings(cse_coordinator *c);
+/* The barred slot has lost its process. */
+void cse_coordinator_leave_vacant(cse_coordinator *c, int slot, const char *cause);
+/* Of an arena that is taken over. */
+void cse_coordinator_take_barred(cse_coordinator *c);
 
 /* ---- coordinator_memory.c ---- */
 

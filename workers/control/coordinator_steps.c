@@ -221,6 +221,7 @@ void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_
 {
     (void)event;
     cse_coordinator_kill_late_workers(c);
+    cse_coordinator_take_findings(c);
     cse_coordinator_restart_due(c);
     look_for_stop(c);
     watch_cancel(c);
@@ -237,8 +238,10 @@ void cse_coordinator_on_tick_running(cse_coordinator *c, const cse_coordinator_e
 {
     (void)event;
     cse_coordinator_kill_late_workers(c);
+    cse_coordinator_take_findings(c);
     cse_coordinator_restart_due(c);
-    pump(c);
+    if (c->state == CSE_COORDINATOR_RUNNING)
+        pump(c);
     watch_cancel(c);
 }
 

@@ -11,12 +11,14 @@ void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *e
     cse_coordinator_set_phase(c, CSE_PHASE_STARTING, NULL);
     if (c->options.inherited)
         cse_coordinator_take_arena(c);
+    cse_coordinator_take_barred(c);
     if (c->arena->steps_done(c->cluster) >= c->end_step) {
         cse_coordinator_begin_running(c); /* no step is left: no worker */
         return;
     }
     for (int s = 0; s < c->options.slot_count && c->state == CSE_COORDINATOR_STARTING; s++)
-        cse_coordinator_start_worker(c, s);
+        if (!c->workers[s].barred)
+            cse_coordinator_start_worker(c, s);
 }
 
 static void begin_running_when_all_ready(cse_coordinator *c)
@@ -129,6 +131,8 @@ static const char *cause_of(const cse_worker *w, cse_exit how, char text[CSE_CAU
         snprintf(text, CSE_CAUSE_BYTES, "stopped answering and was killed");
     else if (w->late)
         snprintf(text, CSE_CAUSE_BYTES, "was not ready in time and was killed");
+    else if (w->wrong)
+        snprintf(text, CSE_CAUSE_BYTES, "computed other bits and was killed");
     else
         cse_exit_text(how, text, CSE_CAUSE_BYTES);
     return text;
@@ -163,7 +167,10 @@ void cse_coordinator_on_gone(cse_coordinator *c, const cse_coordinator_event *ev
             return;
         snprintf(cause, sizeof cause, "was killed by the kernel for lack of memory");
     }
-    cse_coordinator_replace(c, event->slot, cause, ended_itself);
+    if (w.barred)
+        cse_coordinator_leave_vacant(c, event->slot, cause);
+    else
+        cse_coordinator_replace(c, event->slot, cause, ended_itself);
 }
 
 void cse_coordinator_on_gone_stopping(cse_coordinator *c, const cse_coordinator_event *event)

@@ -18,11 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
+#include "workers/arena/audit.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
@@ -86,6 +88,7 @@ struct cse_running {
     attached *attached;   /* by slot */
     struct pollfd *polls; /* one for each slot, then the control socket */
     cse_text received, sent;
+    char host[HOST_NAME_MAX + 1];
     int64_t looked_ns;  /* when sockets and processes were last polled */
     int64_t steps_seen; /* for the step time, and to detect a stall */
     int64_t steps_seen_ns, step_ns;
@@ -231,6 +234,10 @@ static const cse_coordinator_arena arena_functions = {
     .failure = cse_cluster_failure,
     .process = cse_cluster_slot_process,
     .count_waits = cse_cluster_count_waits,
+    .next_finding = cse_cluster_next_finding,
+    .suspects = cse_audit_suspects,
+    .bar = cse_cluster_bar,
+    .is_barred = cse_cluster_is_barred,
     .gather = cse_cluster_gather,
 };
 
@@ -506,6 +513,8 @@ static void make_coordinator(run *r)
     const cse_execution *e = r->execution;
     r->io = io_functions;
     r->io.self = r;
+    if (gethostname(r->host, sizeof r->host - 1) != 0)
+        snprintf(r->host, sizeof r->host, "this host");
     cse_coordinator_options options = {
         .io = &r->io,
         .arena = &arena_functions,
@@ -513,6 +522,7 @@ static void make_coordinator(run *r)
         .callbacks = &e->callbacks,
         .events = e->events,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
+        .host = r->host,
         .slot_count = r->slot_count,
         .most_replicas = r->replica_count,
         .first_step = e->first_step,
@@ -636,6 +646,7 @@ cse_status cse_execution_close(cse_running **running, cse_run_result *result)
     CSE_RUN_EVENT(r->execution->events, on_endpoint, NULL);
     cse_status status = cse_coordinator_result(r->coordinator, result);
     result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r->cluster) * 1e-9;
+    cse_cluster_audit_counts(r->cluster, &result->audits.audited, &result->audits.unequal);
     result->disk = cse_cluster_disk_load(r->cluster, -1);
     if ((status == CSE_OK || result->settled) &&
         cse_cluster_has_its_states(r->cluster, result->steps_done))

@@ -67,6 +67,7 @@ cse_cluster_layout cse_execution_layout_of(const cse_execution *e)
                                  .record_count = record_count(e),
                                  .statistics_every = e->statistics_every,
                                  .state_digests = e->state_digests,
+                                 .audit_fraction = e->cluster.audit_fraction,
                                  .host = e->hosts != NULL ? e->hosts->host : 0,
                                  .host_count = e->hosts != NULL ? e->hosts->host_count : 1,
                                  .lost_hosts = e->hosts != NULL ? e->hosts->lost : none,

@@ -29,6 +29,7 @@ typedef struct cse_cluster_options {
      * fits into the limit, or half of this host's memory where that is 0. */
     bool states_by_layers, states_by_layers_with_room;
     int64_t memory_limit_bytes;
+    double audit_fraction; /* of microbatches that are computed twice: workers/arena/audit.h */
     /* On several hosts: optimizer states are cut over them, and each part is on so many; 0: each
      * host has all. For checkpoints they are gathered in a file without a name in that directory;
      * NULL: in memory. */

@@ -29,6 +29,18 @@ typedef struct cse_process_recovery {
     int64_t lost_ns, ready_ns; /* its end was noticed; its successor was ready (cse_clock_ns) */
 } cse_process_recovery;
 
+/* A process whose gradients of a microbatch have other bits than those of others: see
+ * workers/arena/audit.h. */
+typedef struct cse_audit_report {
+    const char *host, *process; /* "replica 0" */
+    int process_id, core;
+    int64_t step; /* as records count, from 1 */
+    int microbatch;
+    int64_t confirmed_step; /* the last one in which bits of it were confirmed; 0: none */
+    bool undecided;         /* it, or the other: who is wrong cannot be told */
+    const char *text;       /* a sentence for people */
+} cse_audit_report;
+
 /* Each may be NULL. */
 typedef struct cse_run_events {
     void *self; /* first argument of each */
@@ -36,6 +48,8 @@ typedef struct cse_run_events {
     void (*on_phase)(void *self, cse_phase phase, const char *message);
     /* After the phase that follows from it was reported. */
     void (*on_recovery)(void *self, const cse_process_recovery *recovery);
+    /* An audit has found a process wrong. */
+    void (*on_audit)(void *self, const cse_audit_report *report);
     /* An operator changed how many replicas share a step. */
     void (*on_scale)(void *self, int num_csx);
     /* The endpoint for operators; NULL: closed. */
@@ -130,6 +144,11 @@ typedef struct cse_run_callbacks {
     cse_stop_request (*stop_requested)(void *self);
 } cse_run_callbacks;
 
+/* Microbatches that were audited, and computations of them that were found wrong. */
+typedef struct cse_audit_counts {
+    int64_t audited, unequal;
+} cse_audit_counts;
+
 typedef struct cse_run_result {
     int64_t steps_done;        /* first_step + steps that were committed */
     bool settled;              /* it failed, and its states are those after steps_done */
@@ -137,7 +156,19 @@ typedef struct cse_run_result {
     bool paused;               /* an operator paused it when all steps were done */
     double train_seconds;      /* from the first step's start to the last commit */
     double input_wait_seconds; /* summed over replicas: time without a filled ring slot */
-    cse_disk_load disk;        /* of an arena in a file */
+    cse_audit_counts audits;
+    cse_disk_load disk; /* of an arena in a file */
 } cse_run_result;
+
+/* What the executions of a run have counted, in the result of the last one. */
+static inline void cse_run_result_sum(cse_run_result *result, cse_disk_load *disk,
+                                      cse_audit_counts *audits)
+{
+    cse_disk_load_add(disk, &result->disk);
+    audits->audited += result->audits.audited;
+    audits->unequal += result->audits.unequal;
+    result->disk = *disk;
+    result->audits = *audits;
+}
 
 #endif

@@ -9,6 +9,7 @@
 #include "workers/worker/work.h"
 
 #include "engine/base/clock.h"
+#include "workers/arena/audit.h"
 #include "workers/worker/work_residency.h"
 
 #if defined(__x86_64__)
@@ -135,6 +136,10 @@ cse_work_result cse_work_once(cse_work *work)
     }
     const int roles = atomic_load(&own->roles);
     work->incarnation = (int)(atomic_load(&own->who) & 0xff);
+    if (cse_audit_suspects(cluster, work->slot)) { /* the coordinator ends this process */
+        work->wait_events = CSE_DOORBELL_CONTROL;
+        return CSE_WORK_IDLE;
+    }
     if (do_unit(work, step, roles))
         return CSE_WORK_DONE;
     if (work->status != CSE_OK) {

@@ -2,6 +2,7 @@
  * any that is free, and computes its microbatches from left to right, one per call; or, by layers,
  * a segment of one per call. */
 #include "engine/base/clock.h"
+#include "workers/arena/audit.h"
 #include "workers/worker/work_state.h"
 
 /* Claims the node, or one of its children when recovery has split it. */
@@ -58,13 +59,40 @@ static void note_computed(const cse_work *work, int64_t begin_ns)
     atomic_fetch_add_explicit(&own->compute_ns, cse_clock_ns() - begin_ns, memory_order_relaxed);
 }
 
+/* A part of the gradient that was added already is still as the program left it. */
+static void note_gradient(cse_work *work, int microbatch)
+{
+    const int64_t step = work->frame.step;
+    if (cse_audit_takes(work->cluster->head, step, microbatch)) {
+        cse_audit_clear(work->cluster, step + 1, microbatch);
+        cse_work_audit_note(work, microbatch, work->frame.base[CSE_SPACE_PARTIAL]);
+    }
+}
+
+/* Others are woken for an audit: they have no other work. */
+static void publish(cse_work *work, uint64_t step)
+{
+    cse_cluster *cluster = work->cluster;
+    const int64_t s = cse_step_number(step);
+    const bool audited = cse_audit_next(cluster->head, s, work->node, 0) >= 0;
+    cse_word_publish(&cluster->nodes[work->node.heap], s + 1,
+                     audited ? CSE_WORD_UNCHECKED : CSE_WORD_DONE);
+    work->computing = false;
+    CSE_FAILPOINT(NODE_PUBLISHED);
+    if (audited)
+        cse_doorbell_ring(cluster, CSE_DOORBELL_COMMIT);
+    else if (cluster->hosts != NULL)
+        cse_doorbell_ring(cluster, CSE_DOORBELL_MOVE);
+    cse_work_advance(work, step);
+}
+
 bool cse_work_compute(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
     const cse_arena_head *head = cluster->head;
     if (!work->computing) {
         if (!claim_node(work, step))
-            return false;
+            return cse_work_audit(work, step);
         work->computing = true;
         work->segment = work->at = 0;
         cse_work_fold_begin(work);
@@ -90,6 +118,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     cse_work_fold_watch(work);
     cse_work_run_program(work, CSE_PART_REPLICA);
     work->prepared = frame->step + 1;
+    note_gradient(work, gradient);
     cse_work_fold(work);
     note_computed(work, begin_ns);
     CSE_FAILPOINT(GRADIENT_DONE);
@@ -98,11 +127,6 @@ bool cse_work_compute(cse_work *work, uint64_t step)
         return true;
     cse_work_statistics_publish(work, cse_step_number(step));
     CSE_FAILPOINT(NODE_UNPUBLISHED);
-    cse_word_publish(&cluster->nodes[work->node.heap], cse_step_number(step) + 1, CSE_WORD_DONE);
-    work->computing = false;
-    CSE_FAILPOINT(NODE_PUBLISHED);
-    if (cluster->hosts != NULL)
-        cse_doorbell_ring(cluster, CSE_DOORBELL_MOVE);
-    cse_work_advance(work, step);
+    publish(work, step);
     return true;
 }

@@ -85,6 +85,10 @@ typedef struct cse_work {
 
 /* Each does at most one unit of its kind at the step word `step`; false when there is none. */
 bool cse_work_compute(cse_work *work, uint64_t step);
+/* COMPUTE: another try of a microbatch that is audited; false: none is wanted of this process.
+ * `note` notes the first one, of a gradient that was computed for a sum: work_audit.c. */
+bool cse_work_audit(cse_work *work, uint64_t step);
+void cse_work_audit_note(cse_work *work, int microbatch, const unsigned char *gradient);
 bool cse_work_reduce(cse_work *work, uint64_t step);
 bool cse_work_norm(cse_work *work, uint64_t step);
 bool cse_work_update(cse_work *work, uint64_t step);

@@ -119,6 +119,10 @@ static const cse_setting cluster_config_table[] = {
       "there are enough; auto: where they take at least half of the processors; none: the system's "
       "scheduler decides; the result does not depend on it",
       NULL },
+    { "audit_fraction", CSE_SETTING_NUMBER, "0", 0, 1, NULL,
+      "share of the microbatches that another replica computes again: who has other bits is "
+      "named and leaves; the result does not depend on it",
+      NULL },
     { "hosts", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
       "hosts that share a step, this one among them, as names, name:port or n[1-4]; auto: those of "
       "the batch system's job; the result does not depend on them",

@@ -121,6 +121,7 @@ static cse_cluster_layout layout_of(const world *w, const unsigned char *states)
                                  .input_worker_count = s->inputs,
                                  .weight_grad_reduce = s->payload,
                                  .seed = 77,
+                                 .audit_fraction = s->seed % 4 == 0 ? 0.3 : 0,
                                  .first_step = w->first_step,
                                  .num_steps = w->end_step - w->first_step,
                                  .record_count = s->records,

@@ -1,4 +1,4 @@
-/* A tree is evaluated with the newest values; what depends on a value that is not there is unknown. */
+/* A tree is evaluated with the newest values; what depends on one that is missing is unknown. */
 #include "run/alerts/alert_expression.h"
 
 #include <math.h>

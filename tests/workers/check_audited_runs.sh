@@ -13,6 +13,7 @@ if [ "${CSE_SANITIZE:-no}" != no ]; then
 fi
 compiler=${CC:-cc}
 command -v "${compiler%% *}" >/dev/null || { echo "skipped: no C compiler"; exit 77; }
+"${PYTHON:-python3}" -c 'import sqlite3' 2>/dev/null || { echo "skipped: no python3"; exit 77; }
 csengine=${CSENGINE_EXECUTABLE:?}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -141,6 +142,24 @@ for replicas in 1 2 3; do
     [ $replicas != 1 ] || says 'a new process takes its place'
     "$csengine" logs "$folder/$name" 2>&1 | grep -q 'audit of step' ||
         complain "$name: the run's log has no finding"
+    "${PYTHON:-python3}" - "$folder/$name/run.db" <<'END' || complain "$name: no event of it"
+import json, sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("SELECT payload FROM events WHERE type = 'audit'")
+found = [json.loads(row[0]) for row in rows]
+assert [(f["process"], f["undecided"]) for f in found] == [("replica 0", False)], found
+assert found[0]["core"] >= 0 and 0 < found[0]["confirmed_step"] <= found[0]["step"], found
+END
+done
+
+# ---- on two hosts, each of which audits what it computes ----
+for struck in none one; do
+    rm -f "$folder/once"
+    [ $struck = none ] && touch "$folder/once"
+    # shellcheck disable=SC2086 # options
+    CSE_TEST_ONCE=$folder/once CSE_TEST_FAULT='0 6000 1' start "hosts$struck" --num_csx 3 \
+        --hosts a,b --host_launcher local $audited=1 || complain "$name: exit code $?"
+    has_right_bits
+    [ $struck = none ] || says 'audit of step [0-9]*, microbatch [0-7]: replica 0 '
 done
 
 # ---- wrong from a moment on ----

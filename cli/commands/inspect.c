@@ -199,9 +199,10 @@ static cse_status load(const question *q, const cse_replay *replay, cse_tensor_v
 static cse_status too_much(const question *q, int64_t bytes, const char *whose)
 {
     return cse_fail(CSE_UNAVAILABLE,
-                    "%s take %.1f MiB, and --most_bytes allows %.1f MiB: choose fewer tensors "
-                    "(--tensor PATTERN)",
-                    whose, (double)bytes / (1 << 20), (double)q->most_bytes / (1 << 20));
+                    "%s take %" PRId64 " bytes, and at most %" PRId64
+                    " are allowed (most_bytes): choose fewer tensors by their names (tensor: "
+                    "PATTERN)",
+                    whose, bytes, q->most_bytes);
 }
 
 /* Before the step is done again for all that it computes, which is written to a disk: by the run's

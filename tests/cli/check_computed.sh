@@ -177,6 +177,14 @@ refuse 66 'none of these tensors has rows for samples' run --step 20 --tensor '.
         sed -n 's/.*has the samples \([0-9]*\),.*/\1/p')"
 refuse 64 'not both' run --step 20 --sample 1 --microbatch 1
 refuse 64 'belong to a --step from 1' run --step 0 --computed
+refuse 64 'without --computed' run --step 20 --all --microbatch 1
+refuse 69 "values of the step's nodes take [0-9]* bytes, and at most 100 are allowed" \
+    run --step 20 --all --most_bytes 100
+refuse 69 'these tensors take [0-9]* bytes, and at most 100 are allowed' \
+    run --step 20 --all --most_bytes 100 --tensor relu
+"$csengine" inspect run --step 20 --all --json --values 0 --tensor '.*last_layer.weight.*' >out ||
+    fail "--all: $(cat out)"
+grep -q '"role": *"state"' out && grep -q '"role": *"gradient"' out || fail "--all: $(cat out)"
 "$csengine" start "$source/configs/synthetic.yaml" --no_dashboard --quiet --model_dir bad \
     --set "numerics={values: relu}" >out 2>&1
 grep -q 'values has no effect without every' out || fail "values without every: $(cat out)"

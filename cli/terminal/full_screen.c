@@ -36,8 +36,8 @@ static void leave(void)
     if (!is_open)
         return;
     is_open = 0;
-    put(leave_text, sizeof leave_text - 1);
     tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    put(leave_text, sizeof leave_text - 1);
 }
 
 /* Ctrl-C stays a signal, so that it works also while a server is waited for. */

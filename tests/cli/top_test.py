@@ -104,7 +104,13 @@ class Top:
         end = time.monotonic() + seconds * SLOW
         while self.read(0.2) and time.monotonic() < end:
             pass
-        _, how = os.waitpid(self.pid, 0)
+        ended, how = 0, 0
+        while not ended and time.monotonic() < end:
+            ended, how = os.waitpid(self.pid, os.WNOHANG)
+            time.sleep(0.02)
+        if not ended:
+            os.kill(self.pid, signal.SIGKILL)
+            raise AssertionError(f"it does not end:\n{self.text()}")
         assert not self.own and not self.hidden, (self.own, self.hidden)
         return how
 
@@ -208,9 +214,11 @@ def jobs():
     while top.own and time.monotonic() < end:
         top.read(0.2)
     assert not top.own and not top.hidden
+    assert os.WIFSTOPPED(os.waitpid(top.pid, os.WUNTRACED)[1])
     os.kill(top.pid, signal.SIGCONT)
     while not top.own and time.monotonic() < end:
         top.read(0.2)
+    assert top.own and top.hidden
     top.wait("loss  long of")
     assert os.WTERMSIG(top.type("\x03").ended()) == signal.SIGINT
 

@@ -110,6 +110,12 @@ void *cse_state_values(cse_network *network, cse_state *state);
 /* Writes the values to a place of their size, which is zeroed, and keeps none: initial ones are
  * made there. Returns false where nothing was written, since all are zeros. */
 bool cse_state_move_values(cse_network *network, cse_state *state, unsigned char *place);
+/* Whether the values would be initial ones, which can be made in parts. */
+bool cse_state_is_initial(const cse_state *state);
+/* Writes elements [first, first + count) of such values to a place of their size, which is zeroed.
+ * False where nothing was written, since all of the state are zeros. */
+bool cse_state_make_part(const cse_network *network, const cse_state *state, int64_t first,
+                         int64_t count, void *place);
 /* Memory of its own for values that the caller writes: what it holds, or new memory. */
 void *cse_state_own_values(cse_state *state);
 /* The values until the next of these three calls, in memory that outlives that. */

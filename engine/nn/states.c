@@ -169,33 +169,42 @@ void *cse_state_values(cse_network *network, cse_state *state)
     return state->values;
 }
 
-static void round_held(const cse_state *state, float *values)
+static void round_held(const cse_state *state, int64_t count, float *values)
 {
-    for (int64_t i = 0; state->bfloat16 && i < cse_shape_elements(state->shape); i++)
+    for (int64_t i = 0; state->bfloat16 && i < count; i++)
         values[i] = cse_round_bfloat16(values[i]);
 }
 
 void cse_state_round_held(cse_state *state)
 {
-    round_held(state, state->values);
+    round_held(state, cse_shape_elements(state->shape), state->values);
+}
+
+bool cse_state_is_initial(const cse_state *state)
+{
+    return state->values == NULL && state->rule == NULL && !state->constant;
+}
+
+bool cse_state_make_part(const cse_network *network, const cse_state *state, int64_t first,
+                         int64_t count, void *place)
+{
+    const cse_state_entry entry = { .name = state->name,
+                                    .shape = state->shape,
+                                    .dtype = state->dtype,
+                                    .initializer = state->initializer };
+    if (cse_initial_zeros(&state->initializer))
+        return false;
+    cse_state_initialize_part(&entry, network->seed, first, count, place);
+    round_held(state, count, place);
+    return true;
 }
 
 bool cse_state_move_values(cse_network *network, cse_state *state, unsigned char *place)
 {
-    const cse_initializer *init = &state->initializer;
-    if (state->values != NULL || state->rule != NULL) {
-        memcpy(place, cse_state_values(network, state), cse_state_bytes(state));
-        cse_state_release_values(state);
-        return true;
-    }
-    if (init->kind == CSE_INIT_CONSTANT && init->a == 0 && !signbit(init->a))
-        return false;
-    cse_graph *graph = cse_graph_new(1, 1);
-    const int index = cse_state_bind(graph, state);
-    state->index = -1;
-    cse_states_initialize(graph, network->seed, place - graph->states[index].offset_bytes);
-    cse_graph_destroy(&graph);
-    round_held(state, (float *)(void *)place);
+    if (cse_state_is_initial(state))
+        return cse_state_make_part(network, state, 0, cse_shape_elements(state->shape), place);
+    memcpy(place, cse_state_values(network, state), cse_state_bytes(state));
+    cse_state_release_values(state);
     return true;
 }
 

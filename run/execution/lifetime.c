@@ -274,6 +274,7 @@ void cse_finish(void)
     cse_network_close();
     cse_network_clear(&session->network);
     cse_session_end_capture(session);
+    cse_session_end_mapped(session);
     cse_session_clear_arenas(session);
     cse_control_endpoint_close(&session->execution.endpoint);
     cse_numerics_destroy(&session->opened.numerics);

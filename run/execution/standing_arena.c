@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "engine/base/log.h"
-#include "engine/base/pages.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/kept_arena.h"
 
@@ -47,34 +46,6 @@ bool cse_session_take_arena(cse_session *session, bool found, cse_execution *exe
     cse_log_line(CSE_LOG_WARNING, "the run goes on from step %lld, not from where it stood: %s",
                  (long long)session->training.global_step, cse_error_message());
     return false;
-}
-
-/* Each piece waits for the disk: as large as the memory for the file allows. */
-static size_t piece_bytes(int64_t memory_bytes)
-{
-    enum { LEAST_BYTES = 256 << 10, MOST_BYTES = 64 << 20 };
-    const int64_t eighth = memory_bytes / 8 / LEAST_BYTES * LEAST_BYTES;
-    return (size_t)(eighth < LEAST_BYTES ? LEAST_BYTES : eighth > MOST_BYTES ? MOST_BYTES : eighth);
-}
-
-cse_status cse_place_values(const cse_session *session, unsigned char *place, const void *values,
-                            size_t bytes)
-{
-    const unsigned char *from = values;
-    if (session->opened.cluster.states_directory == NULL) {
-        memcpy(place, from, bytes);
-        return CSE_OK;
-    }
-    const size_t piece = piece_bytes(session->opened.cluster.states_memory_bytes);
-    for (size_t done = 0; done < bytes; done += piece) {
-        const size_t size = bytes - done < piece ? bytes - done : piece;
-        memcpy(place + done, from + done, size);
-        const int error = cse_pages_write_out(place + done, size);
-        if (error != 0)
-            return cse_fail(CSE_IO, "states.directory: the file of states cannot be written: %s",
-                            strerror(error));
-    }
-    return CSE_OK;
 }
 
 bool cse_session_stands(const cse_session *session, const cse_state *state)

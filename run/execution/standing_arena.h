@@ -15,11 +15,6 @@ bool cse_session_finds_arena(cse_session *session, cse_arena_facts *facts);
  * that fits. False when one was found and does not fit: a warning told why. */
 bool cse_session_take_arena(cse_session *session, bool found, cse_execution *execution);
 
-/* Copies initial values to their place in an arena; one in a file is written as it is filled.
- * CSE_IO. */
-cse_status cse_place_values(const cse_session *session, unsigned char *place, const void *values,
-                            size_t bytes);
-
 /* Whether the state's values lie in the standing arena. */
 bool cse_session_stands(const cse_session *session, const cse_state *state);
 

@@ -80,7 +80,7 @@ void cse_found_checkpoints_record(cse_job *j)
             .step = j->found_steps[i], .start_ns = now_ns, .end_ns = now_ns, .path = path
         };
         cse_checkpoint_path(j->session->configuration.model_dir, written.step, path, sizeof path);
-        if (cse_checkpoint_load(path, &file) != CSE_OK)
+        if (cse_checkpoint_map(path, &file) != CSE_OK)
             continue; /* what is wrong with it is told where it is used */
         cse_checkpoint_digest(file, NULL, digest);
         if (file->links == NULL ||

@@ -16,7 +16,7 @@ cse_status cse_job_digest(cse_session *session, const char *path,
         return CSE_OK;
     }
     cse_checkpoint *file = NULL;
-    CSE_TRY(cse_checkpoint_load(path, &file));
+    CSE_TRY(cse_checkpoint_map(path, &file));
     cse_checkpoint_digest(file, NULL, digits);
     cse_checkpoint_destroy(&file);
     return CSE_OK;

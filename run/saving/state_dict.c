@@ -1,9 +1,14 @@
 /* Saving and loading the session's states under their names. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/pages.h"
+#include "engine/base/types/narrow.h"
+#include "engine/formats/checkpoint/digest.h"
 #include "engine/formats/weights/element.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/sparsity.h"
@@ -215,6 +220,54 @@ static cse_status check_all(const cse_session *session, const cse_checkpoint *ch
     return CSE_OK;
 }
 
+/* ---- values that stay in the file ---- */
+
+/* Smaller ones are copied: who sets them may do it where they lie. */
+enum { LEAST_BORROWED_BYTES = 64 << 10, LOOKED_AT_ONCE = 1 << 20 };
+
+static bool is_aligned(const cse_checkpoint_tensor *tensor)
+{
+    return (uintptr_t)tensor->data % cse_dtype_size(tensor->dtype) == 0;
+}
+
+/* Whether the values are what the state would hold of them. */
+static bool holds(const cse_state *state, const cse_checkpoint_tensor *tensor)
+{
+    const float *values = tensor->data;
+    const int64_t count = state->bfloat16 ? cse_shape_elements(state->shape) : 0;
+    bool equal = true;
+    for (int64_t first = 0; first < count && equal; first += LOOKED_AT_ONCE) {
+        const int64_t end = count - first < LOOKED_AT_ONCE ? count : first + LOOKED_AT_ONCE;
+        for (int64_t i = first; i < end && equal; i++) {
+            const float held = cse_round_bfloat16(values[i]);
+            equal = memcmp(&held, &values[i], sizeof held) == 0;
+        }
+        cse_pages_let_go(values + first, (size_t)(end - first) * sizeof *values);
+    }
+    return equal;
+}
+
+static bool borrow(const cse_checkpoint_tensor *tensor, cse_state *state)
+{
+    if (!tensor->in_file || tensor->dtype != state->dtype || !is_aligned(tensor) ||
+        cse_state_bytes(state) < LEAST_BORROWED_BYTES || !holds(state, tensor))
+        return false;
+    cse_state_borrow_values(state, tensor->data);
+    return true;
+}
+
+static void convert(const cse_checkpoint_tensor *tensor, cse_state *state)
+{
+    const size_t bytes = cse_checkpoint_tensor_bytes(tensor);
+    void *copy = is_aligned(tensor) ? NULL : cse_malloc(bytes);
+    if (copy != NULL)
+        memcpy(copy, tensor->data, bytes);
+    cse_element_convert(cse_element_of_dtype(tensor->dtype), copy != NULL ? copy : tensor->data,
+                        cse_element_of_dtype(state->dtype), cse_state_own_values(state),
+                        (size_t)cse_shape_elements(state->shape));
+    free(copy);
+}
+
 /* With `takes_average` the average of a weight, where the checkpoint has one. */
 static void take(const cse_checkpoint *checkpoint, cse_state *state, bool takes_average)
 {
@@ -223,13 +276,41 @@ static void take(const cse_checkpoint *checkpoint, cse_state *state, bool takes_
     const cse_checkpoint_tensor *tensor = average != NULL && average->dtype == state->dtype
                                               ? average
                                               : cse_checkpoint_find(checkpoint, state->name);
+    if (borrow(tensor, state))
+        return;
     if (tensor->dtype == state->dtype)
         memcpy(cse_state_own_values(state), tensor->data, cse_state_bytes(state));
     else
-        cse_element_convert(cse_element_of_dtype(tensor->dtype), tensor->data,
-                            cse_element_of_dtype(state->dtype), cse_state_own_values(state),
-                            (size_t)cse_shape_elements(state->shape));
+        convert(tensor, state);
+    if (tensor->in_file)
+        cse_pages_let_go(tensor->data, cse_checkpoint_tensor_bytes(tensor));
     cse_state_round_held(state);
+}
+
+/* In a file, states are larger than memory: they stay in the checkpoint until they are placed. */
+static cse_status open_for(const cse_session *session, const char *path,
+                           cse_checkpoint **checkpoint)
+{
+    return session->opened.cluster.states_directory != NULL ? cse_checkpoint_map(path, checkpoint)
+                                                            : cse_checkpoint_load(path, checkpoint);
+}
+
+/* States that are not of the next step may borrow from one for as long as the session lives. */
+static void keep_mapped(cse_session *session, cse_checkpoint **checkpoint)
+{
+    cse_session_saving *saving = &session->saving;
+    CSE_GROW(saving->mapped, saving->mapped_count, saving->mapped_capacity);
+    saving->mapped[saving->mapped_count++] = *checkpoint;
+    *checkpoint = NULL;
+}
+
+void cse_session_end_mapped(cse_session *session)
+{
+    for (int i = 0; i < session->saving.mapped_count; i++)
+        cse_checkpoint_destroy(&session->saving.mapped[i]);
+    free(session->saving.mapped);
+    session->saving.mapped = NULL;
+    session->saving.mapped_count = session->saving.mapped_capacity = 0;
 }
 
 static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
@@ -266,7 +347,7 @@ cse_status cse_load(const char *path)
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_network_may_change(&session->network, "cse_load"));
     CSE_TRY(cse_network_settle_precision(&session->network));
-    CSE_TRY(cse_checkpoint_load(path, &checkpoint));
+    CSE_TRY(open_for(session, path, &checkpoint));
     if (session->plan.takes_averages &&
         cse_checkpoint_find(checkpoint, CSE_AVERAGE_PREFIX "n_averaged") == NULL)
         cse_log_line(CSE_LOG_WARNING,
@@ -286,6 +367,8 @@ cse_status cse_load(const char *path)
                 "data and random numbers continue with the latter",
                 path, (unsigned long long)checkpoint->seed,
                 (unsigned long long)session->configuration.seed);
+        if (session->opened.cluster.states_directory != NULL)
+            keep_mapped(session, &checkpoint);
     }
     cse_checkpoint_destroy(&checkpoint);
     return status;

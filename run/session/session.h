@@ -119,6 +119,9 @@ typedef struct cse_session_saving {
      * nothing. */
     struct cse_shared_checkpoint *captured;
     struct cse_background_save *background;
+    /* Loaded with states in a file: values of states lie in them until they are placed. */
+    struct cse_checkpoint **mapped;
+    int mapped_count, mapped_capacity;
 } cse_session_saving;
 
 /* The execution that runs, or the last one: run.c, loop.c, time_limit.c, compile_step.c. */
@@ -234,6 +237,9 @@ void cse_session_tell_format(cse_session *session);
 /* The session's persistent states as a checkpoint whose tensors borrow their values. Release the
  * array with free. */
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint);
+
+/* Closes the checkpoints in which values of states lie. */
+void cse_session_end_mapped(cse_session *session);
 
 /* Whether states may be saved now; settles what a checkpoint holds. `caller` begins the message. */
 cse_status cse_session_may_save(cse_session *session, const char *caller);

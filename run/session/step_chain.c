@@ -36,14 +36,12 @@ void cse_step_chain_begin(cse_step_chain *chain, int64_t steps)
     add_number(&chain->beginning, (uint64_t)steps);
 }
 
-void cse_step_chain_add_state(cse_step_chain *chain, const char *name, const void *values,
-                              size_t bytes)
+void cse_step_chain_add_state(cse_step_chain *chain, const char *name, uint64_t digest)
 {
     if (!chain->begins)
         return;
     crypto_generichash_update(&chain->beginning, (const unsigned char *)name, strlen(name) + 1);
-    add_number(&chain->beginning,
-               values != NULL ? cse_range_digest(values, bytes) : cse_zeros_digest(bytes));
+    add_number(&chain->beginning, digest);
 }
 
 void cse_step_chain_begun(cse_step_chain *chain)

@@ -39,10 +39,9 @@ typedef struct cse_step_chain {
 } cse_step_chain;
 
 /* A training begins after `steps` steps, unless the chain already stands there: then all its states
- * are added, in their order; NULL: values that are all zeros. */
+ * are added, in their order, by the digest of each (range_digest.h). */
 void cse_step_chain_begin(cse_step_chain *chain, int64_t steps);
-void cse_step_chain_add_state(cse_step_chain *chain, const char *name, const void *values,
-                              size_t bytes);
+void cse_step_chain_add_state(cse_step_chain *chain, const char *name, uint64_t digest);
 void cse_step_chain_begun(cse_step_chain *chain);
 
 /* Adds a step that has digests, and gives what it added, whose links are borrowed until the next

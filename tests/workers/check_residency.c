@@ -170,6 +170,33 @@ START_TEST(test_the_model_waits_as_its_rates_say)
 }
 END_TEST
 
+/* What is read ahead is still there when it is used, also where blocks that are there already are
+ * asked for in between. */
+START_TEST(test_what_is_there_counts_as_asked_for)
+{
+    static cse_disk_model disk;
+    side model = { .io = &disk.io };
+    const cse_byte_range used = { BLOCK, 9 * BLOCK, false };
+    int taken = 0;
+    cse_disk_model_begin(&disk, 0, 0);
+    open_residency(&model);
+    ck_assert_int_eq(cse_residency_use(model.residency, &used, 1), CSE_OK);
+    for (int b = 20; b < 30; b++)
+        for (int at = 0; at < 2; at++) {
+            const int64_t first = at == 0 ? b : b - 19; /* absent, there */
+            const cse_byte_range range = { first * BLOCK, (first + 1) * BLOCK, false };
+            taken += cse_residency_expect(model.residency, &range, 1);
+        }
+    ck_assert_int_eq(taken, BUDGET / 2);
+    for (int b = 20; b < 23; b++) {
+        const cse_byte_range range = { (int64_t)b * BLOCK, (int64_t)(b + 1) * BLOCK, false };
+        ck_assert_int_eq(cse_residency_use(model.residency, &range, 1), CSE_OK);
+    }
+    ck_assert_int_eq(cse_residency_count(model.residency).read_bytes, (8 + 3) * BLOCK);
+    cse_residency_destroy(&model.residency);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("residency");
@@ -177,6 +204,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, test_bytes_stay_and_memory_is_bounded);
     tcase_add_test(tests, test_bytes_that_are_gone_end_with_a_status);
+    tcase_add_test(tests, test_what_is_there_counts_as_asked_for);
     tcase_add_test(tests, test_the_model_waits_as_its_rates_say);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

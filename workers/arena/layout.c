@@ -337,24 +337,38 @@ void cse_arena_bind(cse_cluster *cluster)
                         .seed = head->seed };
 }
 
+/* The last group of UPDATE that begins at the line or before it; -1: there is none. These groups
+ * are the last ones, in the order of their lines. */
+static int update_group_at(const cse_graph *graph, int64_t line)
+{
+    int first = 0, end = graph->group_count;
+    while (first < end) {
+        const int middle = first + (end - first) / 2;
+        const cse_group *group = &graph->groups[middle];
+        if (group->part != CSE_PART_UPDATE || group->first_line <= line)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first > 0 && graph->groups[first - 1].part == CSE_PART_UPDATE ? first - 1 : -1;
+}
+
 cse_update_part cse_update_part_of(const cse_arena_head *head, const cse_graph *graph, int chunk,
                                    int64_t line)
 {
     assert(chunk >= 0 && chunk < head->update_chunks && line >= 0);
     const int64_t chunk_first = chunk * head->update_chunk_lines;
     const int64_t chunk_end = chunk_first + head->update_chunk_lines;
-    for (int i = 0; i < graph->group_count; i++) {
-        const cse_group *group = &graph->groups[i];
-        if (group->part != CSE_PART_UPDATE)
-            continue;
-        int64_t lines = cse_group_lines(group);
-        int64_t end = group->first_line + lines < chunk_end ? group->first_line + lines : chunk_end;
-        if (chunk_first + line >= end || group->first_line > chunk_first + line)
-            continue;
-        return (cse_update_part){ .group = i,
-                                  .first = chunk_first + line - group->first_line,
-                                  .end = end - group->first_line,
-                                  .chunk_line = line };
-    }
-    return (cse_update_part){ .group = -1 };
+    const int found = update_group_at(graph, chunk_first + line);
+    if (found < 0)
+        return (cse_update_part){ .group = -1 };
+    const cse_group *group = &graph->groups[found];
+    const int64_t last = group->first_line + cse_group_lines(group);
+    const int64_t end = last < chunk_end ? last : chunk_end;
+    if (chunk_first + line >= end)
+        return (cse_update_part){ .group = -1 };
+    return (cse_update_part){ .group = found,
+                              .first = chunk_first + line - group->first_line,
+                              .end = end - group->first_line,
+                              .chunk_line = line };
 }

@@ -22,6 +22,7 @@ typedef struct block {
     bool dirty;     /* may have been changed since it came, or since its writing began */
     bool writing;   /* its writing has begun */
     bool used;      /* by the call in hand: it stays */
+    bool ahead;     /* was asked for ahead, and not used since */
     int64_t coming; /* number of its fetch */
 } block;
 
@@ -29,8 +30,8 @@ struct cse_residency {
     cse_residency_options options;
     block *blocks;
     int32_t count, oldest, newest;
-    int64_t resident, expected, most; /* blocks */
-    int64_t read, written;            /* likewise */
+    int64_t resident, ahead, most; /* blocks */
+    int64_t read, written;         /* likewise */
     int64_t moved; /* blocks that became the newest since the oldest ones were looked at */
     int64_t waited_ns;
 };
@@ -126,7 +127,7 @@ static void leave(cse_residency *r, int32_t from, int32_t to)
         block *own = &r->blocks[b];
         writing = writing || own->writing;
         after = own->coming > after ? own->coming : after;
-        r->expected -= own->state == EXPECTED;
+        r->ahead -= own->ahead;
         take_out(r, b);
         *own = (block){ .state = ABSENT };
     }
@@ -209,7 +210,6 @@ static void note_coming(cse_residency *r, int32_t b, int64_t number, bool writte
     r->blocks[b].dirty = written; /* it comes ready to be changed */
     r->resident++;
     r->read++;
-    r->expected++;
     r->most = r->resident > r->most ? r->resident : r->most;
 }
 
@@ -258,7 +258,8 @@ static cse_status take_in(cse_residency *r, span s, bool written)
         block *own = &r->blocks[b];
         if (own->state == EXPECTED && own->coming != awaited)
             CSE_TRY(io->await(io, awaited = own->coming));
-        r->expected -= own->state == EXPECTED;
+        r->ahead -= own->ahead;
+        own->ahead = false;
         own->state = PRESENT;
         own->dirty = own->dirty || written;
     }
@@ -310,22 +311,34 @@ cse_status cse_residency_use(cse_residency *r, const cse_byte_range *ranges, int
     return status;
 }
 
+static void note_ahead(cse_residency *r, span s)
+{
+    for (int32_t b = s.from; b < s.to; b++) {
+        r->ahead += !r->blocks[b].ahead;
+        r->blocks[b].ahead = true;
+    }
+}
+
+/* What is there already counts as well: asked for without a bound, it would drive out what comes
+ * before it is used. */
 bool cse_residency_expect(cse_residency *r, const cse_byte_range *ranges, int count)
 {
     const int64_t most = r->options.budget_bytes / BLOCK / 2;
-    int64_t absent = 0;
+    int64_t absent = 0, more = 0;
     for (int i = 0; i < count; i++) {
         const span s = span_of(r, ranges[i]);
         for (int32_t b = s.from; b < s.to; b++)
-            absent += r->blocks[b].state == ABSENT;
+            more += !r->blocks[b].ahead;
     }
-    if (r->expected + absent > most)
+    if (r->ahead + more > most)
         return false;
     for (int i = 0; i < count; i++)
-        hold(r, span_of(r, ranges[i]));
+        absent += hold(r, span_of(r, ranges[i]));
     make_room(r, absent);
     for (int i = 0; i < count; i++)
         fetch_absent(r, span_of(r, ranges[i]), ranges[i].written);
+    for (int i = 0; i < count; i++)
+        note_ahead(r, span_of(r, ranges[i]));
     release(r, ranges, count);
     return true;
 }

@@ -1,11 +1,12 @@
 /* Products in many lanes, so that none waits for the one before, and vectors hold several. */
 #include "workers/arena/state_digests.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "engine/base/vector_clones.h"
 
-enum { LANES = 32, PART_LANES = 4, PARTS = LANES / PART_LANES };
+enum { LANES = CSE_RANGE_LANES, PART_LANES = 4, PARTS = LANES / PART_LANES };
 #define FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /* Lanes that stay in a register: kept in an array, each round would wait for the stores of the one
@@ -62,13 +63,31 @@ static uint64_t join_lanes(const uint64_t lanes[LANES], const uint64_t words[LAN
     return digest;
 }
 
+void cse_range_begin(cse_range_parts *parts)
+{
+    *parts = (cse_range_parts){ .size = 0 };
+    begin_lanes(parts->lanes);
+}
+
+void cse_range_add(cse_range_parts *parts, const unsigned char *bytes, size_t size)
+{
+    const size_t at = mix_rounds(parts->lanes, bytes, size);
+    assert(parts->size % CSE_RANGE_PART_BYTES == 0);
+    memcpy(parts->rest, bytes + at, size - at);
+    parts->size += size;
+}
+
+uint64_t cse_range_end(const cse_range_parts *parts)
+{
+    return join_lanes(parts->lanes, parts->rest, parts->size);
+}
+
 uint64_t cse_range_digest(const unsigned char *bytes, size_t size)
 {
-    uint64_t lanes[LANES], words[LANES] = { 0 };
-    begin_lanes(lanes);
-    const size_t at = mix_rounds(lanes, bytes, size);
-    memcpy(words, bytes + at, size - at);
-    return join_lanes(lanes, words, size);
+    cse_range_parts parts;
+    cse_range_begin(&parts);
+    cse_range_add(&parts, bytes, size);
+    return cse_range_end(&parts);
 }
 
 uint64_t cse_zeros_digest(size_t size)

@@ -23,6 +23,10 @@ typedef struct cse_work_residency {
     cse_part part; /* of the program that runs */
     int current;   /* its group that runs */
     int next;      /* the one that is to be read ahead next */
+    /* Of an update: the step, its chunk that runs, and the lines that are to be read ahead next. */
+    int64_t step;
+    int chunk, ahead_chunk;
+    int64_t ahead_line;
 } cse_work_residency;
 
 /* Of a handler, which has no argument. */
@@ -191,25 +195,46 @@ static void add_lines(cse_work *work, uint64_t step, cse_update_part part, bool 
         ranges);
 }
 
+/* What was read ahead behind these lines stays so, unless the chunks began anew before them. */
+static void go_on_behind(cse_work_residency *r, int64_t step, int chunk, int64_t line)
+{
+    const bool is_behind =
+        r->ahead_chunk > chunk || (r->ahead_chunk == chunk && r->ahead_line >= line);
+    if (r->step != step || chunk < r->chunk || !is_behind) {
+        r->ahead_chunk = chunk;
+        r->ahead_line = line;
+    }
+    r->step = step;
+    r->chunk = chunk;
+}
+
+static void read_lines_ahead(cse_work *work, uint64_t step)
+{
+    cse_work_residency *r = work->residency;
+    while (r->ahead_chunk < work->cluster->head->update_chunks) {
+        const cse_update_part next =
+            cse_arena_update_part(work->cluster, work->graph, r->ahead_chunk, r->ahead_line);
+        if (next.group < 0) {
+            r->ahead_chunk++;
+            r->ahead_line = 0;
+            continue;
+        }
+        add_lines(work, step, next, true);
+        if (!expect(work))
+            return;
+        r->ahead_line += next.end - next.first;
+    }
+}
+
 void cse_work_residency_update(cse_work *work, uint64_t step, int chunk, cse_update_part part)
 {
     if (work->residency == NULL)
         return;
     add_lines(work, step, part, false);
     use(work);
-    int64_t line = part.chunk_line + part.end - part.first;
-    while (chunk < work->cluster->head->update_chunks) {
-        const cse_update_part next = cse_arena_update_part(work->cluster, work->graph, chunk, line);
-        if (next.group < 0) {
-            chunk++;
-            line = 0;
-            continue;
-        }
-        add_lines(work, step, next, true);
-        if (!expect(work))
-            return;
-        line += next.end - next.first;
-    }
+    go_on_behind(work->residency, cse_step_number(step), chunk,
+                 part.chunk_line + part.end - part.first);
+    read_lines_ahead(work, step);
 }
 
 /* ---- set-up ---- */

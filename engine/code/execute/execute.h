@@ -122,4 +122,11 @@ static inline void cse_frame_note_group(const cse_frame *frame, cse_part part, i
  * caller): each state by its initializer, a pure function of (seed, name, element). */
 void cse_states_initialize(const cse_graph *graph, uint64_t seed, unsigned char *states);
 
+/* Elements [first, first + count) of one state, by its initializer, to `values`. */
+void cse_state_initialize_part(const cse_state_entry *state, uint64_t seed, int64_t first,
+                               int64_t count, void *values);
+
+/* Whether it makes bytes that are zero. */
+bool cse_initial_zeros(const cse_initializer *init);
+
 #endif

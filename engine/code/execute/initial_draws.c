@@ -208,7 +208,7 @@ CSE_VECTOR_CLONES(void, draw_uniform, (block * b, const cse_initializer *init, u
 
 /* Elements whose first draw is not taken, until they fill a block. */
 typedef struct redraws {
-    int64_t elements[BLOCK];
+    int64_t elements[BLOCK], first; /* by their place in `values`; the state's at place 0 */
     int count;
 } redraws;
 
@@ -216,7 +216,7 @@ static void draw_again(const cse_initializer *init, uint64_t key, redraws *r, fl
 {
     block b = { .draw = 1 };
     for (int i = 0; i < BLOCK; i++)
-        b.elements[i] = i < r->count ? (uint32_t)r->elements[i] : 0;
+        b.elements[i] = i < r->count ? (uint32_t)(r->first + r->elements[i]) : 0;
     draw_normals(&b, init, key, most_of(init));
     for (int i = 0; i < r->count; i++)
         values[r->elements[i]] =
@@ -224,28 +224,29 @@ static void draw_again(const cse_initializer *init, uint64_t key, redraws *r, fl
     r->count = 0;
 }
 
-void cse_initial_draws(const cse_initializer *init, uint64_t key, int64_t count, float *values)
+void cse_initial_draws(const cse_initializer *init, uint64_t key, int64_t first, int64_t count,
+                       float *values)
 {
     block b = { .draw = 0 };
-    redraws again = { .count = 0 };
+    redraws again = { .first = first };
     const bool uniform = init->kind == CSE_INIT_UNIFORM;
     const double most = most_of(init);
-    for (int64_t first = 0; first < count; first += BLOCK) {
+    for (int64_t at = 0; at < count; at += BLOCK) {
         for (int i = 0; i < BLOCK; i++)
-            b.elements[i] = (uint32_t)first + (uint32_t)i;
+            b.elements[i] = (uint32_t)(first + at) + (uint32_t)i;
         if (uniform)
             draw_uniform(&b, init, key);
         else
             draw_normals(&b, init, key, most);
-        for (int i = 0; i < BLOCK && first + i < count; i++) {
+        for (int i = 0; i < BLOCK && at + i < count; i++) {
             if (b.low[i] == b.high[i]) {
-                values[first + i] = b.low[i];
+                values[at + i] = b.low[i];
                 continue;
             }
             if (fabs(b.normal[i]) > most * (1 + ERROR))
-                again.elements[again.count++] = first + i;
+                again.elements[again.count++] = at + i;
             else
-                values[first + i] = (float)cse_initial_draw(init, key, b.elements[i]);
+                values[at + i] = (float)cse_initial_draw(init, key, b.elements[i]);
             if (again.count == BLOCK)
                 draw_again(init, key, &again, values);
         }

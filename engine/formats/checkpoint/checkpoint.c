@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +35,8 @@ void cse_checkpoint_destroy(cse_checkpoint **checkpoint)
     cse_checkpoint_owned *owned = (cse_checkpoint_owned *)*checkpoint;
     free(owned->checkpoint.tensors);
     cse_arena_destroy(&owned->arena);
+    if (owned->mapped != NULL)
+        munmap(owned->mapped, owned->mapped_bytes);
     free(owned);
     *checkpoint = NULL;
 }
@@ -110,6 +113,17 @@ cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint)
     *checkpoint = NULL;
     CSE_TRY(open_checkpoint(path, &descriptor, &format));
     cse_status status = format->read(descriptor, path, checkpoint);
+    close(descriptor);
+    return status;
+}
+
+cse_status cse_checkpoint_map(const char *path, cse_checkpoint **checkpoint)
+{
+    const cse_checkpoint_format *format;
+    int descriptor;
+    *checkpoint = NULL;
+    CSE_TRY(open_checkpoint(path, &descriptor, &format));
+    cse_status status = format->map(descriptor, path, checkpoint);
     close(descriptor);
     return status;
 }

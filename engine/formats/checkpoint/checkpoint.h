@@ -33,6 +33,10 @@ void cse_checkpoint_remove_part(const char *path);
 cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint);
 void cse_checkpoint_destroy(cse_checkpoint **checkpoint);
 
+/* The same with the elements left in the file: they are verified, and then lie in a mapping of it
+ * (in_file), which may be larger than memory. They may lie at any byte. */
+cse_status cse_checkpoint_map(const char *path, cse_checkpoint **checkpoint);
+
 /* Opens a sealed file to read one tensor after another (sealed_file.h); the descriptor is the
  * caller's. CSE_NO_INPUT when it is missing, CSE_DATA when it is no checkpoint. */
 cse_status cse_checkpoint_open(const char *path, int *descriptor);

@@ -36,6 +36,9 @@ typedef struct cse_checkpoint_format {
 
     /* The same check, returning the checkpoint. The caller owns the result. */
     cse_status (*read)(int descriptor, const char *path, cse_checkpoint **checkpoint);
+
+    /* The same with the elements left in the file, which is mapped (in_file). */
+    cse_status (*map)(int descriptor, const char *path, cse_checkpoint **checkpoint);
 } cse_checkpoint_format;
 
 extern const cse_checkpoint_format *const cse_checkpoint_formats[];
@@ -47,6 +50,8 @@ cse_status cse_checkpoint_fill(const cse_checkpoint *checkpoint, const cse_forma
 typedef struct cse_checkpoint_owned {
     cse_checkpoint checkpoint; /* first: a pointer to it is a pointer to the whole */
     struct cse_arena *arena;
+    void *mapped; /* of the file; NULL: the elements are in the arena */
+    size_t mapped_bytes;
 } cse_checkpoint_owned;
 
 cse_checkpoint_owned *cse_checkpoint_owned_new(void);

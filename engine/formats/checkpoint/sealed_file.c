@@ -1,8 +1,12 @@
 /* The seal's digest first, then its lines, then the elements. */
 #include "engine/formats/checkpoint/sealed_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "engine/base/arena.h"
 #include "engine/formats/checkpoint/checkpoint.h"
@@ -23,7 +27,8 @@ typedef struct placed {
 typedef struct reading {
     const char *path;
     int descriptor;
-    bool keep;
+    bool keep,
+        leaves;     /* elements: are returned in memory; leave the cache when they are verified */
     uint64_t limit; /* elements end before it */
     cse_arena *arena;
     cse_checkpoint *checkpoint;
@@ -123,6 +128,9 @@ static void check_one(void *self, int index)
                                      (void *)(uintptr_t)r->checkpoint->tensors[index].data, &hash);
     cse_digest_end(&hash, digest);
     place->whole = place->whole && strcmp(place->line.digest, digest) == 0;
+    if (r->leaves)
+        posix_fadvise(r->descriptor, (off_t)place->line.offset, (off_t)place->line.bytes,
+                      POSIX_FADV_DONTNEED);
 }
 
 /* With the elements in memory, whose digest is that of the line. */
@@ -169,26 +177,48 @@ static cse_status read_seal(reading *r)
     return read_lines(r, kept);
 }
 
-static cse_status read_file(reading *r)
+/* What was verified leaves memory, and is read again as it is used. */
+static cse_status map_elements(const reading *r, cse_checkpoint_owned *owned)
 {
-    cse_status status = read_seal(r);
-    if (status == CSE_OK && r->written != NULL && r->written->tensor_count != r->place_count)
-        status = refuse(r, "another number of tensors than was written");
-    if (status == CSE_OK)
-        status = check_elements(r);
-    free(r->places);
-    return status;
+    struct stat facts;
+    if (fstat(r->descriptor, &facts) != 0)
+        return cse_fail(CSE_IO, "%s: cannot be read: %s", r->path, strerror(errno));
+    void *mapped =
+        mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_SHARED | MAP_NORESERVE, r->descriptor, 0);
+    if (mapped == MAP_FAILED)
+        return cse_fail(CSE_TEMPORARY, "%s: cannot map %lld bytes: %s", r->path,
+                        (long long)facts.st_size, strerror(errno));
+    owned->mapped = mapped;
+    owned->mapped_bytes = (size_t)facts.st_size;
+    for (int i = 0; i < r->place_count; i++) {
+        r->checkpoint->tensors[i].data = (unsigned char *)mapped + r->places[i].line.offset;
+        r->checkpoint->tensors[i].in_file = true;
+    }
+    return CSE_OK;
 }
 
-cse_status cse_sealed_file_read(int descriptor, const char *path, bool keep,
+static cse_status read_file(reading *r)
+{
+    CSE_TRY(read_seal(r));
+    if (r->written != NULL && r->written->tensor_count != r->place_count)
+        return refuse(r, "another number of tensors than was written");
+    return check_elements(r);
+}
+
+cse_status cse_sealed_file_read(int descriptor, const char *path, cse_sealed_use use,
                                 cse_checkpoint_owned *owned)
 {
     reading r = { .path = path,
                   .descriptor = descriptor,
-                  .keep = keep,
+                  .keep = use == CSE_SEALED_KEPT,
+                  .leaves = use == CSE_SEALED_MAPPED,
                   .arena = owned->arena,
                   .checkpoint = &owned->checkpoint };
-    return read_file(&r);
+    cse_status status = read_file(&r);
+    if (status == CSE_OK && use == CSE_SEALED_MAPPED)
+        status = map_elements(&r, owned);
+    free(r.places);
+    return status;
 }
 
 cse_status cse_sealed_file_confirm(int descriptor, const char *path,
@@ -203,6 +233,7 @@ cse_status cse_sealed_file_confirm(int descriptor, const char *path,
                   .written = checkpoint,
                   .written_order = cse_checkpoint_name_order(checkpoint) };
     cse_status status = read_file(&r);
+    free(r.places);
     free(r.written_order);
     cse_checkpoint_destroy(&read);
     return status;

@@ -9,10 +9,17 @@
 
 #include "engine/formats/checkpoint/format.h"
 
-/* Fills in the checkpoint; `keep` false: the elements are verified in blocks and not returned.
- * CSE_DATA, with the damaged tensor's name if it can be told, when the file is not exactly what was
- * sealed, or not what a seal may hold; CSE_IO. */
-cse_status cse_sealed_file_read(int descriptor, const char *path, bool keep,
+/* What becomes of the elements, which are verified in blocks: nothing, a copy in memory, or a
+ * mapping of the file, which the checkpoint keeps. */
+typedef enum cse_sealed_use {
+    CSE_SEALED_VERIFIED,
+    CSE_SEALED_KEPT,
+    CSE_SEALED_MAPPED,
+} cse_sealed_use;
+
+/* Fills in the checkpoint. CSE_DATA, with the damaged tensor's name if it can be told, when the
+ * file is not exactly what was sealed, or not what a seal may hold; CSE_IO. */
+cse_status cse_sealed_file_read(int descriptor, const char *path, cse_sealed_use use,
                                 cse_checkpoint_owned *owned);
 
 /* A file of which elements are read as they are asked for. Opening reads the seal and verifies all

@@ -13,6 +13,10 @@
  * and those of the last region of the forward pass come first: that is where the backward pass
  * waits.
  *
+ * With states that are larger than memory, what is made of states alone waits in the same way, and
+ * of all that waits the first is what the earliest group of the graph's order waits for: a weight
+ * is rounded right before its product.
+ *
  * The groups that are ready stand in a heap. What a group frees changes when it becomes the only
  * one that still reads a value: it is then added again, and its older entry is passed over. */
 #include <stdlib.h>
@@ -26,7 +30,7 @@ typedef struct entry {
     int recomputed; /* of which region it recomputes values; 0: it does something else */
     int64_t growth;
     int group;
-} entry;
+} entry; /* with streamed states `recomputed` says how early the one is that waits for it */
 
 typedef struct schedule {
     const cse_graph *graph;
@@ -39,6 +43,7 @@ typedef struct schedule {
     bool *goes_on;   /* by id: the value is one that a later group adds to in its place */
     int64_t *growth; /* by group that is ready: its latest */
     bool *is_ready;  /* by group: its inputs are computed, and it is not taken yet */
+    int *waits;      /* by group, with streamed states: how urgent what waits is; NULL: without */
     struct entry *heap;
     int heap_count, heap_capacity;
     int *order; /* new position -> old group */
@@ -106,7 +111,8 @@ static void find_sums_that_go_on(schedule *s)
     }
 }
 
-static bool depends_on_states_alone(const schedule *s, int g)
+/* `known`: of the groups before it. */
+static bool is_of_states(const schedule *s, int g, const bool *known)
 {
     const cse_graph *graph = s->graph;
     const cse_group *group = &graph->groups[g];
@@ -114,17 +120,18 @@ static bool depends_on_states_alone(const schedule *s, int g)
     for (int n = 0; alone && n < group->node_count; n++)
         alone = !group->nodes[n]->batch && group->nodes[n]->op->role != CSE_OP_ROLE_STORE;
     for (int i = s->ranges[g][0]; alone && i < s->ranges[g][1]; i++)
-        alone = !is_made_by_group(s->inputs[i], group->part) ||
-                graph->groups[s->inputs[i]->group].per_step;
+        alone = !is_made_by_group(s->inputs[i], group->part) || known[s->inputs[i]->group];
     return alone;
 }
 
 /* Groups stand behind those they read. */
 static void find_per_step_groups(const schedule *s, cse_graph *graph)
 {
+    bool *known = cse_calloc((size_t)graph->group_count + 1, sizeof *known);
     for (int g = 0; g < graph->group_count; g++)
-        graph->groups[g].per_step =
-            graph->microbatch_count > 1 && !graph->streams_states && depends_on_states_alone(s, g);
+        graph->groups[g].per_step = known[g] =
+            graph->microbatch_count > 1 && !graph->streams_states && is_of_states(s, g, known);
+    free(known);
 }
 
 /* Workspace bytes after the group minus before. */
@@ -154,6 +161,28 @@ static int recomputed_region(const cse_group *group)
             region = group->nodes[n]->recomputed;
     }
     return region;
+}
+
+/* ---- streamed states ---- */
+
+/* Groups stand behind those they read: users first. What does not wait has 0, and of the rest the
+ * greater number goes first. */
+static void find_waiting(schedule *s)
+{
+    const cse_graph *graph = s->graph;
+    bool *alone = cse_calloc((size_t)graph->group_count + 1, sizeof *alone);
+    for (int g = 0; g < graph->group_count; g++) {
+        alone[g] = is_of_states(s, g, alone);
+        s->waits[g] = alone[g] || recomputed_region(&graph->groups[g]) > 0;
+    }
+    free(alone);
+    for (int g = graph->group_count - 1; g >= 0; g--)
+        for (int u = s->waits[g] ? s->first_user[g] : 0; s->waits[g] && u < s->first_user[g + 1];
+             u++) {
+            const int user = s->users[u];
+            const int urgent = s->waits[user] > 0 ? s->waits[user] : graph->group_count - user + 1;
+            s->waits[g] = urgent > s->waits[g] ? urgent : s->waits[g];
+        }
 }
 
 /* ---- the heap ---- */
@@ -202,7 +231,7 @@ static void offer(schedule *s, int g, bool enabled)
     s->is_ready[g] = true;
     s->growth[g] = growth;
     const cse_group *group = &s->graph->groups[g];
-    const int recomputed = enabled ? recomputed_region(group) : 0;
+    const int recomputed = !enabled ? 0 : s->waits != NULL ? s->waits[g] : recomputed_region(group);
     heap_add(s, (entry){ group->per_step, recomputed, growth, g });
 }
 
@@ -281,6 +310,10 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     collect_users(&s);
     find_sums_that_go_on(&s);
     find_per_step_groups(&s, graph);
+    if (graph->streams_states) {
+        s.waits = cse_calloc(groups, sizeof *s.waits);
+        find_waiting(&s);
+    }
     int count = 0;
     for (cse_part part = CSE_PART_REPLICA; part < CSE_PART_COUNT; part++)
         count = schedule_part(&s, part, enabled, count);
@@ -297,6 +330,7 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     free(s.users);
     free(s.growth);
     free(s.is_ready);
+    free(s.waits);
     free(s.heap);
     free(s.order);
     free(s.readers);

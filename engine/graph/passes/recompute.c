@@ -147,11 +147,15 @@ cse_status cse_recompute_find_regions(const cse_graph *graph, cse_recompute_regi
 cse_status cse_pass_recompute(cse_graph *graph, bool enabled)
 {
     cse_recompute_regions regions = { .count = 0 };
-    if (!enabled || (graph->recompute == NULL && graph->recompute_blocks == 0))
+    cse_recompute_extent extent = { .whole = 0 };
+    cse_status status = CSE_OK;
+    if (!enabled ||
+        (graph->recompute == NULL && graph->recompute_blocks == 0 && !graph->streams_states))
         return CSE_OK;
-    CSE_TRY(cse_recompute_find_regions(graph, &regions));
-    cse_recompute_extent extent;
-    cse_status status = cse_recompute_choose(graph, &regions, &extent);
+    if (graph->recompute != NULL || graph->recompute_blocks > 0) {
+        CSE_TRY(cse_recompute_find_regions(graph, &regions));
+        status = cse_recompute_choose(graph, &regions, &extent);
+    }
     if (status == CSE_OK)
         cse_recompute_apply(graph, &regions, &extent);
     free(regions.of_node);

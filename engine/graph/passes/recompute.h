@@ -29,8 +29,12 @@ typedef struct cse_recompute_extent {
 cse_status cse_recompute_choose(const cse_graph *graph, const cse_recompute_regions *regions,
                                 cse_recompute_extent *extent);
 
-/* Rewrites the graph so that as much is recomputed. */
+/* Rewrites the graph so that as much is recomputed; with streamed states, values of these too. */
 void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions,
                          const cse_recompute_extent *extent);
+
+/* The backward pass computes again what it reads of values that are made of states alone, by ops
+ * that take little time: for a graph that streams its states. */
+void cse_recompute_states(cse_graph *graph);
 
 #endif

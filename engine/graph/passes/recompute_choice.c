@@ -21,6 +21,8 @@ static cse_status copy_of(const cse_graph *graph, cse_graph **copy)
     const unsigned char *bytes = (const unsigned char *)packed.data;
     cse_unpacker from = { .at = bytes, .end = bytes + packed.size };
     cse_status status = cse_graph_unpack(&from, NULL, copy);
+    if (status == CSE_OK)
+        (*copy)->streams_states = graph->streams_states;
     cse_text_clear(&packed);
     return status;
 }

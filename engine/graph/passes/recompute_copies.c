@@ -89,11 +89,9 @@ static void mark(rewrite *w, const cse_recompute_regions *regions,
     }
 }
 
-void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions,
+static void copy_regions(cse_graph *graph, const cse_recompute_regions *regions,
                          const cse_recompute_extent *extent)
 {
-    if (extent->whole == 0 && extent->light == 0)
-        return;
     rewrite w = { .graph = graph, .count = graph->node_count };
     w.region = cse_calloc((size_t)w.count + 1, sizeof *w.region);
     w.kept = cse_calloc((size_t)w.count + 1, sizeof *w.kept);
@@ -108,4 +106,14 @@ void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions,
     free(w.needed);
     free(w.copies);
     cse_graph_compact(graph);
+}
+
+void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions,
+                         const cse_recompute_extent *extent)
+{
+    if (extent->whole > 0 || extent->light > 0)
+        copy_regions(graph, regions, extent);
+    /* Copies of the regions read values of states, too. */
+    if (graph->streams_states)
+        cse_recompute_states(graph);
 }

@@ -8,23 +8,33 @@ static cse_status hdf5_confirm(const cse_checkpoint *checkpoint, const cse_forma
     return cse_sealed_file_confirm(to->descriptor, to->path, checkpoint);
 }
 
-static cse_status hdf5_read(int descriptor, const char *path, cse_checkpoint **checkpoint)
+static cse_status read_as(cse_sealed_use use, int descriptor, const char *path,
+                          cse_checkpoint **checkpoint)
 {
     cse_checkpoint_owned *owned = cse_checkpoint_owned_new();
     *checkpoint = &owned->checkpoint;
-    cse_status status = cse_sealed_file_read(descriptor, path, true, owned);
+    cse_status status = cse_sealed_file_read(descriptor, path, use, owned);
     if (status != CSE_OK)
         cse_checkpoint_destroy(checkpoint);
     return status;
 }
 
+static cse_status hdf5_read(int descriptor, const char *path, cse_checkpoint **checkpoint)
+{
+    return read_as(CSE_SEALED_KEPT, descriptor, path, checkpoint);
+}
+
+static cse_status hdf5_map(int descriptor, const char *path, cse_checkpoint **checkpoint)
+{
+    return read_as(CSE_SEALED_MAPPED, descriptor, path, checkpoint);
+}
+
 static cse_status hdf5_verify(int descriptor, const char *path)
 {
-    cse_checkpoint_owned *owned = cse_checkpoint_owned_new();
-    cse_checkpoint *checkpoint = &owned->checkpoint;
-    cse_status status = cse_sealed_file_read(descriptor, path, false, owned);
+    cse_checkpoint *checkpoint;
+    CSE_TRY(read_as(CSE_SEALED_VERIFIED, descriptor, path, &checkpoint));
     cse_checkpoint_destroy(&checkpoint);
-    return status;
+    return CSE_OK;
 }
 
 const cse_checkpoint_format cse_format_hdf5 = {
@@ -37,4 +47,5 @@ const cse_checkpoint_format cse_format_hdf5 = {
     .confirm = hdf5_confirm,
     .verify = hdf5_verify,
     .read = hdf5_read,
+    .map = hdf5_map,
 };

@@ -52,7 +52,7 @@ static void compare(const cse_initializer *init, uint64_t key)
 {
     static float values[ELEMENTS];
     memset(values, 0xff, sizeof values);
-    cse_initial_draws(init, key, ELEMENTS, values);
+    cse_initial_draws(init, key, 0, ELEMENTS, values);
     for (uint32_t e = 0; e < ELEMENTS; e++) {
         const float wanted = plain_value(init, key, e);
         if (memcmp(&wanted, &values[e], sizeof wanted) != 0)
@@ -74,13 +74,25 @@ END_TEST
 START_TEST(few_elements_are_the_first_of_many)
 {
     float few[131], many[200];
-    cse_initial_draws(&cases[5], 77, 200, many);
+    cse_initial_draws(&cases[5], 77, 0, 200, many);
     for (int64_t count = 0; count <= 130; count++) {
         few[count] = 5;
-        cse_initial_draws(&cases[5], 77, count, few);
+        cse_initial_draws(&cases[5], 77, 0, count, few);
         ck_assert_mem_eq(few, many, (size_t)count * sizeof *few);
         ck_assert_float_eq(few[count], 5); /* nothing behind them is written */
     }
+}
+END_TEST
+
+START_TEST(parts_are_those_of_the_whole)
+{
+    static float whole[1000], part[1000];
+    cse_initial_draws(&cases[_i], 78, 0, 1000, whole);
+    for (int64_t first = 0; first < 1000; first += 1 + first % 97)
+        for (int64_t count = 1; first + count <= 1000; count += 173) {
+            cse_initial_draws(&cases[_i], 78, first, count, part);
+            ck_assert_mem_eq(part, whole + first, (size_t)count * sizeof *part);
+        }
 }
 END_TEST
 
@@ -99,6 +111,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, draws_are_those_of_the_definition, 0, CASES);
     tcase_add_test(tests, few_elements_are_the_first_of_many);
+    tcase_add_loop_test(tests, parts_are_those_of_the_whole, 0, CASES);
     tcase_add_test(tests, zeros_have_the_digest_of_bytes_that_are_zero);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

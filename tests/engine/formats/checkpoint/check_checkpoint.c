@@ -57,6 +57,38 @@ START_TEST(comes_back_bit_for_bit)
 }
 END_TEST
 
+START_TEST(a_mapped_file_outlives_its_name)
+{
+    cse_checkpoint written = fixture_checkpoint(), *read;
+    save(&written, path);
+    cse_status status = cse_checkpoint_map(path, &read);
+    ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+    for (int i = 0; i < read->tensor_count; i++)
+        ck_assert(read->tensors[i].in_file);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert(checkpoints_equal(&written, read));
+    cse_checkpoint_destroy(&read);
+    ck_assert_ptr_null(read);
+}
+END_TEST
+
+START_TEST(a_damaged_file_is_not_mapped)
+{
+    cse_checkpoint written = fixture_checkpoint(), *read;
+    size_t size;
+    save(&written, path);
+    unsigned char *bytes = read_bytes(path, &size);
+    for (size_t at = 0; at < size; at += 101) {
+        bytes[at] ^= 1;
+        write_bytes(path, bytes, size);
+        ck_assert_int_eq(cse_checkpoint_map(path, &read), CSE_DATA);
+        ck_assert_ptr_null(read);
+        bytes[at] ^= 1;
+    }
+    free(bytes);
+}
+END_TEST
+
 START_TEST(facts_may_be_absent)
 {
     cse_checkpoint nothing = { 0 }, *read;
@@ -595,6 +627,8 @@ int main(void)
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_set_timeout(all, 60);
     tcase_add_test(all, comes_back_bit_for_bit);
+    tcase_add_test(all, a_mapped_file_outlives_its_name);
+    tcase_add_test(all, a_damaged_file_is_not_mapped);
     tcase_add_test(all, facts_may_be_absent);
     tcase_add_test(all, digest_is_as_defined);
     tcase_add_test(all, digest_does_not_depend_on_order);

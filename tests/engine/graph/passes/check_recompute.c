@@ -23,6 +23,7 @@ typedef struct options {
     const char *pattern;   /* of PATTERN */
     int64_t limit_bytes;   /* 0: none */
     const char *precision; /* NULL: float32 */
+    bool streams;          /* states are larger than memory */
 } options;
 
 /* What a layer computes: a product, dropout, a few elementwise ops and a norm over each row. */
@@ -105,6 +106,7 @@ static cse_graph *traced(const options *o, borrowed *b)
     if (o->precision != NULL)
         ck_assert_int_eq(cse_precision_parse(o->precision, &b->precision), CSE_OK);
     graph->precision = b->precision;
+    graph->streams_states = o->streams;
     cse_trace_begin(graph);
     trace_layers(o, graph);
     cse_trace_end();
@@ -194,6 +196,42 @@ START_TEST(the_values_stay_in_less_memory)
         cse_expect(bytes < kept * 3 / 4, "form %d needs %lld bytes, %lld without", f,
                    (long long)bytes, (long long)kept);
     }
+    free(values);
+}
+END_TEST
+
+/* Values of a weight's size that are made of states alone, in memory while the group runs. */
+static int weights_at(const cse_graph *graph, int group)
+{
+    int count = 0;
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        bool is_read = false;
+        if (node->batch || node->part != CSE_PART_REPLICA || node->group < 0 ||
+            node->group > group || cse_shape_elements(node->shape) != WIDTH * WIDTH)
+            continue;
+        for (int u = 0; u < graph->node_count; u++)
+            for (int i = 0; i < graph->nodes[u]->input_count; i++)
+                is_read = is_read ||
+                          (graph->nodes[u]->inputs[i] == node && graph->nodes[u]->group >= group);
+        count += is_read;
+    }
+    return count;
+}
+
+START_TEST(streamed_weights_are_rounded_where_they_are_read)
+{
+    float *values = cse_calloc((size_t)2 * (1 + WEIGHTS), sizeof *values);
+    borrowed b;
+    options o = { .form = _i == 0 ? KEPT : BLOCKS, .precision = precisions[1] };
+    run(&o, values);
+    o.streams = true;
+    run(&o, values + 1 + WEIGHTS);
+    ck_assert_mem_eq(values, values + 1 + WEIGHTS, sizeof *values * (1 + WEIGHTS));
+    cse_graph *graph = planned(&o, &b);
+    for (int g = 0; g < graph->group_count; g++)
+        cse_expect(weights_at(graph, g) <= 1, "%d weights at group %d", weights_at(graph, g), g);
+    release(graph, &b);
     free(values);
 }
 END_TEST
@@ -320,6 +358,7 @@ int main(void)
     TCase *cases = tcase_create("recompute");
     tcase_set_timeout(cases, 120);
     tcase_add_loop_test(cases, the_values_stay_in_less_memory, 0, 2);
+    tcase_add_loop_test(cases, streamed_weights_are_rounded_where_they_are_read, 0, 2);
     tcase_add_test(cases, copies_belong_to_the_backward_pass);
     tcase_add_loop_test(cases, the_values_stay_with_light_recomputation, 0, 2);
     tcase_add_test(cases, a_limit_takes_as_little_as_it_needs);

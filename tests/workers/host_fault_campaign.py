@@ -470,7 +470,7 @@ def main():
     print_tables(results, time.monotonic() - begun)
     # Some die with others before it is their turn; most do not. Of a few runs one or two may be of those.
     wrong, right = (sum(row[1] == outcome for row in results) for outcome in ("wrong", "right"))
-    sys.exit(wrong > 0 or right < (0.8 if len(results) >= 10 else 0.6) * len(results))
+    sys.exit(wrong > 0 or right < 0.8 * len(results))
 
 
 main()

@@ -59,6 +59,9 @@ CSE_LANES void finish_as(cse_dtype dtype, const cse_matmul_end *end, const cse_m
             cse_vector sum = cse_lanes_read(from + c, CSE_LANES_ALL);
             if (bias != NULL)
                 sum = sum + cse_lanes_read(bias + c, lanes);
+            if (dtype == CSE_BFLOAT16 && end->narrow_bias != NULL)
+                sum = cse_lanes_from_bfloat16(cse_lanes_to_bfloat16(sum)) +
+                      cse_lanes_load(CSE_BFLOAT16, end->narrow_bias, block->column + c, lanes);
             sum = end->relu ? cse_lanes_greatest(zero, sum) : sum;
             cse_lanes_store(dtype, end->to, at + c, lanes, sum);
         }

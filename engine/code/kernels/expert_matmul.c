@@ -65,7 +65,7 @@ static void multiply_run(expert_kernel *self, const void *const inputs[], int64_
         { product->dtypes[1], at(inputs[self->operands[Y]], product->dtypes[1], expert * n * k),
           self->transposed ? k : 1, self->transposed ? 1 : n, n },
     };
-    const cse_matmul_end end = { product->result, to, n, NULL, false, false };
+    const cse_matmul_end end = { product->result, to, n, NULL, false, false, NULL };
     product->way->multiply(product, sides, &end, cse_scratch_view(self->scratch));
 }
 
@@ -119,7 +119,7 @@ static void sum_rows(expert_kernel *self, const char *const rows[2], int64_t cou
     product->sizes.k = count;
     const cse_matmul_side sides[2] = { { product->dtypes[0], rows[0], 1, m, m },
                                        { product->dtypes[1], rows[1], 1, n, n } };
-    const cse_matmul_end end = { product->result, to, n, NULL, false, false };
+    const cse_matmul_end end = { product->result, to, n, NULL, false, false, NULL };
     product->way->multiply(product, sides, &end, cse_scratch_view(self->scratch));
 }
 

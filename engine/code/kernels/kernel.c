@@ -10,13 +10,21 @@
 #include "engine/code/kernels/plan.h"
 #include "engine/code/kernels/scratch.h"
 
+/* Whether the kernel rounds its result, adds a bias of bfloat16 to it and rounds again. */
+static bool takes_narrow_bias(const cse_node *product)
+{
+    return product->op == &cse_op_matmul && product->dtype == CSE_BFLOAT16 &&
+           !cse_node_is_tiled(product) && cse_shape_elements(product->inputs[0]->shape) > 0;
+}
+
 /* The broadcast bias that `add` adds to the value of `last`, or NULL unless it is a vector along
  * the bias axis of `product`. A reshape between product and add is allowed if it keeps the rows
  * whole. */
 static const cse_node *bias_of(const cse_node *product, const cse_node *last, const cse_node *add)
 {
     int from_right = product->op->kernel.bias_axis;
-    if (from_right == 0 || add->op->role != CSE_OP_ROLE_ADD || add->dtype != CSE_FLOAT32)
+    if (from_right == 0 || add->op->role != CSE_OP_ROLE_ADD ||
+        (add->dtype != CSE_FLOAT32 && (add->dtype != CSE_BFLOAT16 || !takes_narrow_bias(product))))
         return NULL;
     int side = cse_node_storage(add->inputs[0]) == last ? 1 : 0;
     const cse_node *bias = add->inputs[side];
@@ -30,7 +38,7 @@ static const cse_node *bias_of(const cse_node *product, const cse_node *last, co
     for (int i = 0; fits && i < from.rank; i++)
         fits = from.dims[i] == (i == from.rank - from_right ? channels : 1);
     const cse_node *stored = fits ? cse_node_storage(bias->inputs[0]) : NULL;
-    return fits && stored->dtype == CSE_FLOAT32 && stored->op != &cse_op_constant ? bias : NULL;
+    return fits && stored->dtype == add->dtype && stored->op != &cse_op_constant ? bias : NULL;
 }
 
 bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node *node)
@@ -95,9 +103,10 @@ static cse_status read_epilogue(const cse_group *group, cse_node *const inputs[]
         if (last->op->kind == CSE_OP_BROADCAST)
             last = group->nodes[i - 2];
         const cse_node *bias = bias_of(plan->product, last, node);
-        if (bias != NULL && plan->bias < 0 && !plan->relu)
+        if (bias != NULL && plan->bias < 0 && !plan->relu) {
             CSE_TRY(find_input(inputs, count, bias->inputs[0], &plan->bias));
-        else if (node->op->role == CSE_OP_ROLE_RELU && cse_node_storage(node->inputs[0]) == last)
+            plan->narrow_bias = bias->dtype != CSE_FLOAT32;
+        } else if (node->op->role == CSE_OP_ROLE_RELU && cse_node_storage(node->inputs[0]) == last)
             plan->relu = true;
         else if (node->op->role != CSE_OP_ROLE_STORE || i + 1 < group->node_count)
             return cse_fail(CSE_INTERNAL, "%%%u (%s): cannot be an epilogue of %s", node->id,

@@ -12,8 +12,9 @@
 /* Whether `node`, whose producer is the last node of the LIBRARY group `nodes` (in order, the
  * product first), can be computed by the kernel as one more step of its epilogue: adding a bias
  * that is broadcast over all but the last axis of a matmul (or the channel axis of a convolution),
- * then relu. Fusion asks before it appends a node; a kernel accepts every group that was built so.
- * The broadcast node of the bias is part of the group (it stands before the add). */
+ * then relu. A bias is float32; that of a matmul of bfloat16 may be bfloat16, too. Fusion asks
+ * before it appends a node; a kernel accepts every group that was built so. The broadcast node of
+ * the bias is part of the group (it stands before the add). */
 bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node *node);
 
 /* Makes the kernel of a LIBRARY group. CSE_UNAVAILABLE when the library cannot do it on this

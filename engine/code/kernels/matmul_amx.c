@@ -364,7 +364,15 @@ typedef struct panel {
 
 /* What is done between the multiplications of a block: nothing, its place in the result is
  * prefetched, or that and rows of another block are finished. */
-typedef enum meanwhile { NOTHING, FETCH, NARROW, NARROW_BIASED, WIDE, WIDE_BIASED } meanwhile;
+typedef enum meanwhile {
+    NOTHING,
+    FETCH,
+    NARROW,
+    NARROW_BIASED,
+    NARROW_TWICE, /* before the bias and after it */
+    WIDE,
+    WIDE_BIASED
+} meanwhile;
 
 /* One block: 32 x 32 sums over `tiles` depth tiles. Bytes between rows: `stride`. */
 typedef struct block_work {
@@ -376,6 +384,7 @@ typedef struct block_work {
     /* Whole rows of finished sums that are stored meanwhile. */
     meanwhile does;
     const float *sums, *bias;
+    const uint16_t *narrow_bias;
     char *result;
     int64_t rows, result_stride;
     int64_t ahead; /* from there to this block's place in the result */
@@ -400,7 +409,19 @@ CSE_LANES __m512i to_bfloat16(__m512 left, __m512 right)
                               cse_lanes_to_bfloat16(right), 1);
 }
 
+/* Half of 32 numbers of bfloat16: the left one, 0, or the right one, 1. */
+CSE_LANES __m512 half_of(__m512i bits, const int half)
+{
+    const __m256i own = _mm512_extracti64x4_epi64(bits, half);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(own), 16));
+}
+
 enum { LINE = 64 };
+
+CSE_LANES bool is_narrow(meanwhile does)
+{
+    return does == NARROW || does == NARROW_BIASED || does == NARROW_TWICE;
+}
 
 CSE_LANES void fetch_line(const char *place)
 {
@@ -414,11 +435,16 @@ CSE_LANES void do_meanwhile(meanwhile does, block_work *b, const __m512 bias[2])
         return;
     if (does != FETCH) {
         __m512 left = _mm512_load_ps(b->sums), right = _mm512_load_ps(b->sums + TILE);
-        if (does == NARROW_BIASED || does == WIDE_BIASED) {
+        if (does == NARROW_TWICE) {
+            const __m512i once = to_bfloat16(left, right);
+            left = half_of(once, 0);
+            right = half_of(once, 1);
+        }
+        if (does == NARROW_BIASED || does == NARROW_TWICE || does == WIDE_BIASED) {
             left = _mm512_add_ps(left, bias[0]);
             right = _mm512_add_ps(right, bias[1]);
         }
-        if (does == NARROW || does == NARROW_BIASED) {
+        if (is_narrow(does)) {
             _mm512_storeu_si512(b->result, to_bfloat16(left, right));
         } else {
             _mm512_storeu_ps(b->result, left);
@@ -427,7 +453,7 @@ CSE_LANES void do_meanwhile(meanwhile does, block_work *b, const __m512 bias[2])
         b->sums += BLOCK;
     }
     fetch_line(b->result + b->ahead);
-    if (does != NARROW && does != NARROW_BIASED)
+    if (!is_narrow(does))
         fetch_line(b->result + b->ahead + LINE);
     b->result += b->result_stride;
 }
@@ -459,6 +485,11 @@ CSE_TILE_LANES void multiply_as(meanwhile does, const block_work *block)
     if (does == NARROW_BIASED || does == WIDE_BIASED) {
         bias[0] = _mm512_loadu_ps(b.bias);
         bias[1] = _mm512_loadu_ps(b.bias + TILE);
+    }
+    if (does == NARROW_TWICE) {
+        const __m512i bits = _mm512_loadu_si512(b.narrow_bias);
+        bias[0] = half_of(bits, 0);
+        bias[1] = half_of(bits, 1);
     }
     if (b.before == NULL) {
         CSE_TILE_ZERO(0);
@@ -495,15 +526,20 @@ DEFINE_MULTIPLY(multiply_alone, NOTHING)
 DEFINE_MULTIPLY(multiply_fetching, FETCH)
 DEFINE_MULTIPLY(multiply_narrowing, NARROW)
 DEFINE_MULTIPLY(multiply_narrowing_biased, NARROW_BIASED)
+DEFINE_MULTIPLY(multiply_narrowing_twice, NARROW_TWICE)
 DEFINE_MULTIPLY(multiply_storing, WIDE)
 DEFINE_MULTIPLY(multiply_storing_biased, WIDE_BIASED)
 
 static void multiply_block(const block_work *b)
 {
     static void (*const by[])(const block_work *) = {
-        [NOTHING] = multiply_alone,    [FETCH] = multiply_fetching,
-        [NARROW] = multiply_narrowing, [NARROW_BIASED] = multiply_narrowing_biased,
-        [WIDE] = multiply_storing,     [WIDE_BIASED] = multiply_storing_biased,
+        [NOTHING] = multiply_alone,
+        [FETCH] = multiply_fetching,
+        [NARROW] = multiply_narrowing,
+        [NARROW_BIASED] = multiply_narrowing_biased,
+        [NARROW_TWICE] = multiply_narrowing_twice,
+        [WIDE] = multiply_storing,
+        [WIDE_BIASED] = multiply_storing_biased,
     };
     by[b->does](b);
 }
@@ -594,7 +630,10 @@ static void plan_meanwhile(const work *w, const cse_matmul_block *own, block_wor
         return;
     b->result_stride = end->stride * (narrow ? 2 : 4);
     if (pending->rows > 0 && pending->columns == BLOCK && !end->relu) {
-        b->does = narrow ? (biased ? NARROW_BIASED : NARROW) : (biased ? WIDE_BIASED : WIDE);
+        b->does = end->narrow_bias != NULL ? NARROW_TWICE
+                  : narrow                 ? (biased ? NARROW_BIASED : NARROW)
+                                           : (biased ? WIDE_BIASED : WIDE);
+        b->narrow_bias = end->narrow_bias != NULL ? end->narrow_bias + pending->column : NULL;
         b->sums = pending->values;
         b->bias = biased ? end->bias + pending->column : NULL;
         b->result = place_of(end, pending->row, pending->column);
@@ -735,6 +774,8 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
         cut->size = part.size;
         to.to = part.of_rows ? place_of(end, at, 0) : place_of(end, 0, at);
         to.bias = end->bias != NULL && !part.of_rows ? end->bias + at : end->bias;
+        to.narrow_bias =
+            end->narrow_bias != NULL && !part.of_rows ? end->narrow_bias + at : end->narrow_bias;
         multiply_slice(&own, of, &to, place);
     }
 }

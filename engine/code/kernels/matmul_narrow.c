@@ -32,7 +32,8 @@ static void multiply_part(const divided_run *r, const cse_narrow_kernel *part, i
 {
     const cse_narrow_kernel *kernel = r->kernel;
     const cse_matmul_sizes *s = &kernel->sizes;
-    const float *bias = kernel->bias >= 0 ? r->inputs[kernel->bias] : NULL;
+    const void *bias = kernel->bias >= 0 ? r->inputs[kernel->bias] : NULL;
+    const bool narrow = kernel->narrow_bias;
     const int64_t a = batch * s->m * s->k,
                   b = batch * s->n * s->k + first * (s->transpose_b ? s->k : 1),
                   c = batch * s->m * s->n + first;
@@ -46,11 +47,13 @@ static void multiply_part(const divided_run *r, const cse_narrow_kernel *part, i
               (size_t)b * cse_dtype_size(kernel->dtypes[1]),
           s->transpose_b ? s->k : 1, s->transpose_b ? 1 : s->n, part->sizes.n },
     };
-    const cse_matmul_end end = {
-        kernel->result, (char *)r->output + (size_t)c * cse_dtype_size(kernel->result),
-        s->n,           bias != NULL ? bias + first : NULL,
-        kernel->relu,   kernel->continues
-    };
+    const cse_matmul_end end = { kernel->result,
+                                 (char *)r->output + (size_t)c * cse_dtype_size(kernel->result),
+                                 s->n,
+                                 bias != NULL && !narrow ? (const float *)bias + first : NULL,
+                                 kernel->relu,
+                                 kernel->continues,
+                                 narrow ? (const uint16_t *)bias + first : NULL };
     kernel->way->multiply(part, sides, &end, place);
 }
 
@@ -166,6 +169,7 @@ void cse_matmul_narrow_prepare(const cse_kernel_plan *plan, const cse_matmul_siz
         .continued = plan->operands[2],
         .continues = plan->continues,
         .relu = plan->relu,
+        .narrow_bias = plan->narrow_bias,
         .order = order,
     };
 }

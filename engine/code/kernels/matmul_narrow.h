@@ -9,7 +9,8 @@
  *   all others            the order `chain`: a product of two 16-bit values is exact in float32, so
  *                         that nothing is lost by widening them
  *
- * Then bias, then relu, then one rounding to the result's type. */
+ * Then bias, then relu, then one rounding to the result's type. A bias of bfloat16 is added to the
+ * sum rounded to bfloat16. */
 #ifndef CSE_KERNELS_MATMUL_NARROW_H
 #define CSE_KERNELS_MATMUL_NARROW_H
 
@@ -33,7 +34,8 @@ typedef struct cse_matmul_end {
     int64_t stride;
     const float *bias; /* by column, or NULL */
     bool relu;
-    bool continues; /* sums go on from the float32 values that lie there */
+    bool continues;              /* sums go on from the float32 values that lie there */
+    const uint16_t *narrow_bias; /* by column, or NULL: of a result in bfloat16 */
 } cse_matmul_end;
 
 /* Finished sums: some rows and columns of the result; rows are `stride` elements apart. */
@@ -52,7 +54,7 @@ typedef struct cse_narrow_kernel {
     int operands[2], bias;
     int continued;  /* position of the sums that go on */
     bool continues; /* else they start from 0 */
-    bool relu;
+    bool relu, narrow_bias;
     cse_product_order order;
     cse_scratch *scratch;
 } cse_narrow_kernel;

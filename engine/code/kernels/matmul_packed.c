@@ -124,7 +124,8 @@ static layout layout_of(const cse_narrow_kernel *kernel)
     const int64_t rows = l.exchanged ? s->n : s->m, columns = l.exchanged ? s->m : s->n;
     const int64_t units = (s->k + l.steps - 1) / l.steps;
     l.packs_rows = !l.exchanged && !has_units(kernel, 0);
-    l.blocked = l.exchanged || (kernel->result != CSE_FLOAT32 && kernel->result != CSE_BFLOAT16);
+    l.blocked = l.exchanged || kernel->narrow_bias ||
+                (kernel->result != CSE_FLOAT32 && kernel->result != CSE_BFLOAT16);
     l.columns = part_of(columns, MOST_COLUMNS, PANEL);
     l.rows = part_of(rows, MOST_ROWS, PANEL);
     l.together = PACKED_TOGETHER;

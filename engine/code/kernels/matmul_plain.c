@@ -116,6 +116,9 @@ void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *
             int64_t at = (block->row + r) * end->stride + block->column + c;
             if (end->bias != NULL)
                 sum += end->bias[block->column + c];
+            if (end->narrow_bias != NULL)
+                sum = cse_float_from_bfloat16(cse_round_to_bits(CSE_BFLOAT16, sum)) +
+                      cse_float_from_bfloat16(end->narrow_bias[block->column + c]);
             if (end->relu)
                 sum = sum < 0 ? 0 : sum;
             if (end->dtype == CSE_FLOAT32)

@@ -171,7 +171,8 @@ static void run_slab(const linear_run *r, const slab_part *part, char *place)
                                  n,
                                  bias != NULL ? bias + first : NULL,
                                  product.relu,
-                                 false };
+                                 false,
+                                 NULL };
     product.way->multiply(&product, sides, &end, place);
 }
 

@@ -36,6 +36,7 @@ typedef struct cse_kernel_plan {
     cse_dtype operand_dtypes[CSE_MAX_OPERANDS]; /* likewise */
     int operands[CSE_MAX_OPERANDS]; /* positions of the product's inputs among the group's inputs */
     int bias;                       /* position of the bias; -1: none */
+    bool narrow_bias; /* of bfloat16, like the result, which is rounded before it is added, too */
     bool relu;
     bool continues;                           /* a matmul whose sums go on from its third operand */
     const cse_node *results[CSE_MAX_RESULTS]; /* of an op with several; NULL: not needed */

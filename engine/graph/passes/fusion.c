@@ -246,6 +246,14 @@ static void add_results(fusion *f, int number, const cse_node *node)
     }
 }
 
+/* Whether statistics are taken of the rounded value before this step of an epilogue, so that it is
+ * needed. */
+static bool hides_rounding(const fusion *f, const cse_node *next)
+{
+    return f->graph->numerics != NULL && next->op->role == CSE_OP_ROLE_ADD &&
+           next->dtype != CSE_FLOAT32;
+}
+
 static void draft_product(fusion *f, cse_node *node, bool enabled)
 {
     bool library = node->op->kind == CSE_OP_LIBRARY;
@@ -254,7 +262,7 @@ static void draft_product(fusion *f, cse_node *node, bool enabled)
     if (enabled && node->op->kernel.results > 1)
         add_results(f, number, node);
     cse_node *next = enabled ? only_user(f, node) : NULL;
-    while (library && next != NULL &&
+    while (library && next != NULL && !hides_rounding(f, next) &&
            cse_kernel_accepts(f->drafts[number].nodes, f->drafts[number].count, next)) {
         cse_node *bias = bias_of(next);
         if (bias != NULL && !is_ready(bias, number))
@@ -361,6 +369,21 @@ static bool draft_loop_node(fusion *f, cse_node *node, bool enabled)
     return true;
 }
 
+/* A bias that is only a state's value in another format is computed before the product that may
+ * take it. */
+static void draft_bias(fusion *f, cse_node *product)
+{
+    const cse_node *next = only_user(f, product);
+    if (product->op->kind != CSE_OP_LIBRARY || next == NULL ||
+        !cse_kernel_accepts(&product, 1, next) || bias_of(next) == NULL)
+        return;
+    cse_node *source = cse_node_storage(bias_of(next)->inputs[0]);
+    if (source->part == product->part && source->group < 0 &&
+        source->op->role == CSE_OP_ROLE_CAST && cse_loop_takes(source) &&
+        cse_node_storage(source->inputs[0])->part == CSE_PART_NONE)
+        draft_loop_node(f, source, true);
+}
+
 static void draft_part(fusion *f, cse_part part, bool enabled)
 {
     const cse_graph *graph = f->graph;
@@ -374,6 +397,8 @@ static void draft_part(fusion *f, cse_part part, bool enabled)
             draft_loop_node(f, node, enabled);
         } else {
             place_broadcasts(f, node);
+            if (enabled)
+                draft_bias(f, node);
             draft_product(f, node, enabled);
         }
     }

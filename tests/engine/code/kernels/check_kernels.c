@@ -81,7 +81,7 @@ static void build_product(const product *p, kernel_case *one)
         cse_node *wide = cse_broadcast_to(bias, last->shape);
         cse_node *sum = cse_add(wide, last);
         bool accepted = cse_kernel_accepts(one->members, 1, sum);
-        ck_assert_int_eq(accepted, p->dtype == CSE_FLOAT32);
+        ck_assert_int_eq(accepted, p->dtype == CSE_FLOAT32 || p->dtype == CSE_BFLOAT16);
         kernel_case_add(one, wide);
         last = kernel_case_add(one, sum);
     }
@@ -196,6 +196,7 @@ START_TEST(products_in_narrow_types)
                           .k = 20,
                           .transpose_a = flags & 1,
                           .transpose_b = flags & 2,
+                          .bias = t == 0 && flags & 1,
                           .relu = true,
                           .dtype = dtypes[t] };
             check_product(&p, 3);
@@ -283,6 +284,8 @@ START_TEST(other_epilogues_are_refused)
     cse_node *a = kernel_case_leaf(&one, cse_shape_of(4, 4), CSE_FLOAT32);
     cse_node *column = kernel_case_leaf(&one, cse_shape_of(4, 1), CSE_FLOAT32);
     cse_node *row = kernel_case_leaf(&one, cse_shape_of(4), CSE_FLOAT32);
+    cse_node *half = kernel_case_leaf(&one, cse_shape_of(4, 4), CSE_BFLOAT16);
+    cse_node *half_row = kernel_case_leaf(&one, cse_shape_of(4), CSE_BFLOAT16);
     cse_node *y = kernel_case_add(&one, cse_matmul(a, a, false, false));
     cse_node *refused[] = {
         cse_add(y, column),          cse_add(y, a), cse_sub(y, row), cse_add(row, a),
@@ -290,6 +293,11 @@ START_TEST(other_epilogues_are_refused)
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         ck_assert_msg(!cse_kernel_accepts(one.members, 1, refused[i]), "case %zu", i);
+    cse_node *none = kernel_case_leaf(&one, cse_shape_of(4, 0), CSE_BFLOAT16);
+    cse_node *empty = cse_matmul(none, none, false, true),
+             *halves = cse_matmul(half, half, false, false);
+    ck_assert(cse_kernel_accepts(&halves, 1, cse_add(halves, half_row)));
+    ck_assert(!cse_kernel_accepts(&empty, 1, cse_add(empty, half_row)));
     kernel_case_add(&one, cse_relu(y));
     ck_assert(!cse_kernel_accepts(one.members, 2, cse_add(one.members[1], row)));
     ck_assert(!cse_kernel_accepts(one.members, 2, cse_relu(one.members[1])));

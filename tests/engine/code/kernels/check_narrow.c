@@ -119,7 +119,7 @@ START_TEST(sliced_products_give_the_same_bits)
                         s[2],
                         true,
                         false,
-                        _i > 0,
+                        true,
                         _i == 1,
                         CSE_BFLOAT16,
                         CSE_BFLOAT16,
@@ -331,6 +331,45 @@ START_TEST(a_fused_relu_gives_the_bits_of_an_own_one)
 }
 END_TEST
 
+/* The bits that adding it to what the product stored gives. */
+static void check_narrow_bias(const product *p, const char *way)
+{
+    product bare = *p;
+    kernel_case with, without;
+    bare.bias = bare.relu = false;
+    build(p, &with);
+    build(&bare, &without);
+    draw(&with, 3, (spread){ -6, 10, 0 });
+    draw(&without, 3, (spread){ -6, 10, 0 });
+    uint16_t *fused = run_way(&with, way, "fused"), *apart = run_way(&without, way, "apart");
+    for (int64_t e = 0; e < p->m * p->n; e++) {
+        const float bias = (float)cse_read_element(CSE_BFLOAT16, with.values[2], e % p->n);
+        const float sum = (float)cse_read_element(CSE_BFLOAT16, apart, e) + bias;
+        const uint16_t wanted = cse_round_to_bits(CSE_BFLOAT16, p->relu && sum < 0 ? 0 : sum);
+        cse_expect(fused[e] == wanted, "%s: element %lld is %04x, unfused %04x", way, (long long)e,
+                   fused[e], wanted);
+    }
+    free(fused);
+    free(apart);
+    kernel_case_end(&with);
+    kernel_case_end(&without);
+}
+
+START_TEST(a_bias_of_bfloat16_is_added_to_the_rounded_sum)
+{
+    static const int64_t sizes[][3] = {
+        { 3, 67, 40 }, { 33, 97, 70 }, { 65, 64, 300 }, { 385, 390, 257 }
+    };
+    const int64_t *s = sizes[_i];
+    for (int order = 0; order < ORDERS; order++)
+        for (int w = 0; w < WAYS; w++) {
+            const product p = { 1,    s[0],  s[1],         s[2],         _i == 3,     w & 1,
+                                true, w & 2, CSE_BFLOAT16, CSE_BFLOAT16, CSE_BFLOAT16 };
+            check_narrow_bias(&p, ways[order][w]);
+        }
+}
+END_TEST
+
 /* ---- conversion of arrays ---- */
 
 /* All 65536 values of each format, and what lies between and beside neighbours, with each
@@ -402,6 +441,7 @@ int main(void)
     tcase_add_test(cases, every_combination_of_types);
     tcase_add_test(cases, every_way_gives_the_same_bits);
     tcase_add_test(cases, deep_products_give_the_same_bits);
+    tcase_add_loop_test(cases, a_bias_of_bfloat16_is_added_to_the_rounded_sum, 0, 4);
     tcase_add_loop_test(cases, sliced_products_give_the_same_bits, 0, 3);
     tcase_add_loop_test(cases, packed_rows_give_the_same_bits, 0, 3);
     tcase_add_test(cases, the_wanted_ways_are_used);

@@ -48,7 +48,8 @@ static inline void build(const product *p, kernel_case *one)
                                         : cse_shape_of(p->batches, p->k, p->n),
                          p->a)
     };
-    cse_node *bias = p->bias ? kernel_case_leaf(one, cse_shape_of(p->n), CSE_FLOAT32) : NULL;
+    const cse_dtype of_bias = p->result == CSE_BFLOAT16 ? CSE_BFLOAT16 : CSE_FLOAT32;
+    cse_node *bias = p->bias ? kernel_case_leaf(one, cse_shape_of(p->n), of_bias) : NULL;
     cse_node *last = cse_trace(&cse_op_matmul, &transposes, 2, operands);
     operands[1]->dtype = p->b; /* as a pass may: tracing takes one type */
     last->dtype = p->result;

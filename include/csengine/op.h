@@ -97,8 +97,14 @@ typedef cse_status cse_kernel_maker(const struct cse_kernel_plan *plan, struct c
 typedef struct cse_op_kernel {
     cse_kernel_maker *make;
     cse_kernel_maker *make_tiled; /* for emulated accumulation, or NULL */
-    /* Types that `make` computes itself; for others, operands are widened to float32. */
-    enum { CSE_KERNEL_FLOAT32, CSE_KERNEL_BFLOAT16_TOO, CSE_KERNEL_ANY_FLOAT } types;
+    /* Types that `make` computes itself; for others, operands are widened to float32. The last: any
+     * type, and to a rounded result in bfloat16 its epilogue adds a bias of that type. */
+    enum {
+        CSE_KERNEL_FLOAT32,
+        CSE_KERNEL_BFLOAT16_TOO,
+        CSE_KERNEL_ANY_FLOAT,
+        CSE_KERNEL_ANY_FLOAT_AND_BIAS
+    } types;
     /* Axis, counted from the right (1: the last), along which a bias may be added in the epilogue,
      * then relu; 0: takes neither. */
     int bias_axis;

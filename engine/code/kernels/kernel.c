@@ -13,8 +13,9 @@
 /* Whether the kernel rounds its result, adds a bias of bfloat16 to it and rounds again. */
 static bool takes_narrow_bias(const cse_node *product)
 {
-    return product->op == &cse_op_matmul && product->dtype == CSE_BFLOAT16 &&
-           !cse_node_is_tiled(product) && cse_shape_elements(product->inputs[0]->shape) > 0;
+    return product->op->kernel.types == CSE_KERNEL_ANY_FLOAT_AND_BIAS &&
+           product->dtype == CSE_BFLOAT16 && !cse_node_is_tiled(product) &&
+           cse_shape_elements(product->inputs[0]->shape) > 0;
 }
 
 /* The broadcast bias that `add` adds to the value of `last`, or NULL unless it is a vector along
@@ -160,7 +161,7 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
         return of->make_tiled(&plan, kernel);
     bool one_type = cse_kernel_plan_has_one_type(&plan);
     bool native =
-        of->types == CSE_KERNEL_ANY_FLOAT ||
+        of->types >= CSE_KERNEL_ANY_FLOAT ||
         (one_type && (plan.dtype == CSE_FLOAT32 ||
                       (plan.dtype == CSE_BFLOAT16 && of->types == CSE_KERNEL_BFLOAT16_TOO)));
     if (native && of->make(&plan, kernel) == CSE_OK)

@@ -172,7 +172,7 @@ const cse_op cse_op_matmul = {
     .updates = 3,
     .kernel = { .make = cse_kernel_new_matmul,
                 .make_tiled = cse_kernel_new_tiled_matmul,
-                .types = CSE_KERNEL_ANY_FLOAT,
+                .types = CSE_KERNEL_ANY_FLOAT_AND_BIAS,
                 .bias_axis = 1 },
     .simplify = simplify,
     .summed_terms = summed_terms,

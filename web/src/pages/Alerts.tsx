@@ -19,17 +19,16 @@ function Rows({ alerts }: { alerts: Alert[] }) {
     <table>
       <thead>
         <tr>
-          <th scope="col">Time</th>
           <th scope="col" class="number">Step</th>
           <th scope="col">Alert</th>
           <th scope="col">Condition</th>
           <th scope="col">Values</th>
+          <th scope="col">Time</th>
         </tr>
       </thead>
       <tbody>
         {alerts.slice(0, MOST_SHOWN).map((one, i) => (
           <tr key={i}>
-            <td class="nowrap">{date(one.time_ms)}</td>
             <td class="number">
               <a href={href(`/jobs/${encodeURIComponent(model.id)}/curves?step=${one.step}`)}>
                 {integer(one.step)}
@@ -38,10 +37,11 @@ function Rows({ alerts }: { alerts: Alert[] }) {
             <td>
               <Badge tone={one.begins ? "warn" : "calm"}>{one.begins ? "begins" : "over"}</Badge>
             </td>
-            <td>
+            <td class="nowrap">
               <code>{one.condition}</code>
             </td>
-            <td class="soft">{one.values}</td>
+            <td class="soft nowrap">{one.values}</td>
+            <td class="nowrap">{date(one.time_ms)}</td>
           </tr>
         ))}
       </tbody>
@@ -78,7 +78,7 @@ function Trial({ model }: { model: JobModel }) {
     <section class="panel">
       <h2>Try a condition on this run</h2>
       <form
-        class="row"
+        class="row body"
         onSubmit={(event) => {
           event.preventDefault();
           setQuery({ condition: text.trim() });
@@ -96,11 +96,16 @@ function Trial({ model }: { model: JobModel }) {
         />
         <button type="submit">try</button>
       </form>
-      {condition && <Waiting for={tried} />}
+      {condition && tried.error && (
+        <p class="body bad-text" role="alert">
+          {tried.error.message}
+        </p>
+      )}
+      {condition && !tried.error && <Waiting for={tried} />}
       {condition && tried.data && !tried.error && (
         <Listed alerts={tried.data.alerts} none="It would never have been given" />
       )}
-      <p class="soft small">
+      <p class="soft small body">
         A name is the last value of that curve; mean, median, min, max, std, sum (loss, 100) are of
         its last 100 points. Also: <code>skipped_steps &gt; 5 in 100</code>,{" "}
         <code>no step for 60 s</code>, <code>not finite(loss)</code>, and, or, not.
@@ -115,17 +120,19 @@ export function Alerts() {
   return (
     <>
       <PageHeader title="Alerts" />
-      <section class="panel">
-        <h2>Given by this run</h2>
-        <Waiting for={told} />
-        {told.data && (
-          <Listed
-            alerts={told.data.alerts}
-            none="No condition of the section alerts of its configuration has held"
-          />
-        )}
-      </section>
-      <Trial model={model} />
+      <div class="stack">
+        <Trial model={model} />
+        <section class="panel">
+          <h2>Given by this run</h2>
+          <Waiting for={told} />
+          {told.data && (
+            <Listed
+              alerts={told.data.alerts}
+              none="No condition of the section alerts of its configuration has held"
+            />
+          )}
+        </section>
+      </div>
     </>
   );
 }

@@ -245,6 +245,16 @@ def programs_that_reach_hosts_are_the_operators():
         place.stop()
 
 
+def alerts_run_nothing_and_call_nobody():
+    place = Place()
+    alerts = "    alerts: {{ when: [loss > 3], {} }}\n".format
+    try:
+        place.refused(configuration(init=alerts("program: sh")), "may not run")
+        place.refused(configuration(init=alerts("webhook: \"http://127.0.0.1:9/\"")), "opens no connections")
+    finally:
+        place.stop()
+
+
 def build_library(place, name):
     """The model of examples/outside with code of its own, which runs when it is loaded."""
     source, include = os.environ["top_srcdir"], f"-I{os.environ['top_srcdir']}/include"
@@ -413,4 +423,5 @@ if __name__ == "__main__":
                   the_server_follows_no_link_in_the_folder_of_a_job,
                   input_lies_below_the_folders_of_the_operator, the_operator_names_folders,
                   mount_dirs_lie_below_the_folders_of_the_operator, programs_that_reach_hosts_are_the_operators,
+                  alerts_run_nothing_and_call_nobody,
                   libraries_are_the_operators, every_kind_is_the_operators, files_are_their_owners_alone, nothing_stays_in_temporary_folders])

@@ -87,6 +87,23 @@ static cse_status check_cluster(const check *c, const cse_settings *backend)
     return CSE_OK;
 }
 
+/* ---- alerts ---- */
+
+static cse_status check_alerts(const check *c, const cse_settings *alerts)
+{
+    if (alerts == NULL || alerts->faulty)
+        return CSE_OK;
+    CSE_TRY(check_common(c, CSE_PATH_PROGRAM, alerts, program_key));
+    if (!cse_settings_has(alerts, "webhook"))
+        return CSE_OK;
+    const cse_error error = { .status = CSE_CONFIG,
+                              .context = "configuration: ",
+                              .place = cse_settings_place(alerts, "webhook") };
+    return cse_diagnostics_take(
+        c->diagnostics, cse_fail_at(&error, "webhook: a confined job opens no connections; its "
+                                            "alerts are on its page and in its events"));
+}
+
 /* ---- libraries ---- */
 
 /* Calls `visit` for each value of the key, in the order of the text, until one returns a failure.
@@ -156,8 +173,7 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
                          "compile_dir"));
     CSE_TRY(check_common(&c, CSE_PATH_OUTPUT, cse_settings_section(trainer, "init.states"),
                          "directory"));
-    CSE_TRY(check_common(&c, CSE_PATH_PROGRAM, cse_settings_section(trainer, "init.alerts"),
-                         program_key));
+    CSE_TRY(check_alerts(&c, cse_settings_section(trainer, "init.alerts")));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "ckpt_path"));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "weights"));
     CSE_TRY(

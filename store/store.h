@@ -24,6 +24,8 @@
  *     metric    {"attempt":1,"series":{"loss":[[step,time_ms,value],...],...}}: all points since
  *               the last one
  *     numerics  {"attempt":1,"step":..,"tensors":..}: these rows are there now
+ *     alert     {"condition":..,"values":..,"begins":true,"step":..,"time_ms":..}
+ *     audit     a process that computed other bits than others: see run/record/recorder.c
  *     damaged   {"why":..,"set_aside":..,"kept":..,"incomplete":..}: run.db was replaced
  *     gap       {"points":..,"logs":..,"closures":..,"samples":..}: so many were dropped
  *

@@ -39,6 +39,10 @@ function tell(event: Schemas["Event"]): number {
       return event.payload.tensors + (event.payload.delivered_ms ? 0 : 0);
     case "phase":
       return event.payload.recovery.count;
+    case "audit":
+      return event.payload.step + event.payload.core;
+    case "alert":
+      return event.payload.condition.length + (event.payload.begins ? 1 : 0);
     case "gap":
       return event.payload.points ?? 0;
     case "end":

@@ -22,6 +22,11 @@ static bool take_source(const cse_jobs *jobs, const cse_job *job, char source[SO
     return cse_unix_ms() - store.changed_ms >= STILL_MS;
 }
 
+static bool is_gone(const cse_job *job)
+{
+    return cse_store_identify(job->record.model_dir).changed_ms == 0;
+}
+
 static void keep(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key, json_t *found)
 {
     char after[SOURCE_BYTES];
@@ -83,7 +88,8 @@ json_t *cse_job_derived(cse_jobs *jobs, const cse_job *job, cse_derived_kind kin
     if (!job->settled || jobs->root == NULL)
         return read(jobs, job, asked);
     take_source(jobs, job, source);
-    if (kept->content != NULL && strcmp(kept->source, source) == 0)
+    /* Of a store whose folder was removed, what was known of it stays known. */
+    if (kept->content != NULL && (strcmp(kept->source, source) == 0 || is_gone(job)))
         return json_incref(kept->content);
     return read_once(jobs, job, &(cse_derived_key){ job->record.id, kind, source }, read, asked);
 }

@@ -91,7 +91,11 @@ async function tried(checks, api, page) {
 
 async function looks(checks, api, page) {
   await page.goto(`${api.url}/jobs/watched/alerts?condition=${encodeURIComponent(JUMP)}`);
-  await page.locator("section", { hasText: "Try a condition" }).locator("tbody tr").first().waitFor();
+  await page
+    .locator("section", { hasText: "Try a condition" })
+    .locator("tbody tr")
+    .first()
+    .waitFor();
   for (const [width, height] of [
     [1440, 900],
     [390, 844],

@@ -19,7 +19,9 @@ function Rows({ alerts }: { alerts: Alert[] }) {
     <table>
       <thead>
         <tr>
-          <th scope="col" class="number">Step</th>
+          <th scope="col" class="number">
+            Step
+          </th>
           <th scope="col">Alert</th>
           <th scope="col">Condition</th>
           <th scope="col">Values</th>

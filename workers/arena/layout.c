@@ -338,10 +338,13 @@ void cse_arena_bind(cse_cluster *cluster)
 }
 
 /* The last group of UPDATE that begins at the line or before it; -1: there is none. These groups
- * are the last ones, in the order of their lines. */
+ * follow one another, in the order of their lines; in a graph of the compiler nothing is behind
+ * them. */
 static int update_group_at(const cse_graph *graph, int64_t line)
 {
     int first = 0, end = graph->group_count;
+    while (end > 0 && graph->groups[end - 1].part != CSE_PART_UPDATE)
+        end--;
     while (first < end) {
         const int middle = first + (end - first) / 2;
         const cse_group *group = &graph->groups[middle];

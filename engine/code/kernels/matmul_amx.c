@@ -277,14 +277,14 @@ CSE_LANES void pack_tile(const strip *s, int64_t outer, int64_t at, bool columns
     store_tile(s, outer, at, x);
 }
 
-CSE_LANES void transpose_tile(char *tile)
+CSE_LANES void transpose_tile(char *at)
 {
     __m512 x[TILE];
     CSE_UNROLL for (int i = 0; i < TILE; i++) x[i] =
-        _mm512_load_ps((const float *)(void *)(tile + i * (TILE_BYTES / TILE)));
+        _mm512_load_ps((const float *)(void *)(at + i * (TILE_BYTES / TILE)));
     cse_lanes_transpose(x);
     CSE_UNROLL for (int i = 0; i < TILE; i++)
-        _mm512_store_ps((float *)(void *)(tile + i * (TILE_BYTES / TILE)), x[i]);
+        _mm512_store_ps((float *)(void *)(at + i * (TILE_BYTES / TILE)), x[i]);
 }
 
 /* Two tiles side by side of an operand that is contiguous along the outer index and has all of

@@ -139,7 +139,8 @@ static void check_product(const product *p)
     for (int i = 0; i < 2; i++) {
         const cse_matmul_end end = { p->result, results[i].values,
                                      p->n,      p->bias ? bias.values : NULL,
-                                     p->relu,   p->continues };
+                                     p->relu,   p->continues,
+                                     NULL };
         multiply_by(i == 0 ? &emulated_amx : &cse_narrow_avx512, &kernel, sides, &end);
         for (int64_t e = 0; i == 0 && e < p->m * p->n; e += 1 + p->m * p->n / 16)
             check_in_double(p, sides, &end, e / p->n, e % p->n);
@@ -205,11 +206,27 @@ START_TEST(several_steps_and_chunks)
 {
     static const int64_t sizes[][3] = { { 1100, 40, 300 }, { 40, 1090, 290 }, { 700, 33, 520 } };
     const int64_t *s = sizes[_i];
-    const cse_narrow_kernel kernel = { .sizes = { 1, s[0], s[1], s[2], true, false } };
+    const bool turned =
+        s[0] > s[1]; /* the operand that passes must be packed, the other need not */
+    const cse_narrow_kernel kernel = { .sizes = { 1, s[0], s[1], s[2], turned, turned } };
     static char origin[1];
     const layout l = layout_of(&kernel, origin);
     ck_assert_int_lt(l.step, l.range);
     ck_assert_int_lt(l.chunk[1 - l.stays], l.size[1 - l.stays]);
+    check_product(&(product){ s[0], s[1], s[2], turned, turned, false, false, CSE_FLOAT32, false });
+    check_product(&(product){ s[0], s[1], s[2], turned, turned, false, false, CSE_FLOAT32, true });
+    check_product(&(product){ s[0], s[1], s[2], turned, turned, true, true, CSE_BFLOAT16, false });
+}
+END_TEST
+
+/* Both operands must be packed: slices of the result keep their sums along the depth. */
+START_TEST(slices_of_the_result)
+{
+    static const int64_t sizes[][3] = { { 1100, 150, 300 }, { 150, 1090, 290 }, { 700, 233, 520 } };
+    const int64_t *s = sizes[_i];
+    const cse_matmul_sizes whole = { 1, s[0], s[1], s[2], true, false };
+    ck_assert(is_sliced(&whole));
+    ck_assert_int_lt(slice_of(&whole, 0).size, sliced_size(&whole));
     check_product(&(product){ s[0], s[1], s[2], true, false, false, false, CSE_FLOAT32, false });
     check_product(&(product){ s[0], s[1], s[2], true, false, false, false, CSE_FLOAT32, true });
     check_product(&(product){ s[0], s[1], s[2], true, false, true, true, CSE_BFLOAT16, false });
@@ -281,6 +298,7 @@ int main(void)
     tcase_add_loop_test(cases, sizes_around_every_border, 0, 16);
     tcase_add_loop_test(cases, exchanged_operands, 0, 5);
     tcase_add_loop_test(cases, several_steps_and_chunks, 0, 3);
+    tcase_add_loop_test(cases, slices_of_the_result, 0, 3);
     tcase_add_test(cases, random_sizes);
     tcase_add_test(cases, several_ranges_and_chunks);
     tcase_add_test(cases, what_is_packed_fits_the_cache);

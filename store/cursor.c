@@ -32,11 +32,12 @@ static const char numbers_sql[] =
                         "AND " OF_THE_LAST_ATTEMPT " ORDER BY x.step, x.tensor";
 
 static const char points_sql[] =
-    "SELECT x.step, x.time_ms, x.value FROM points AS x" LATER_ATTEMPTS("points", OF_THE_SERIES)
-        OF_THE_SERIES " AND " OF_THE_LAST_ATTEMPT " ORDER BY x.step";
+    "SELECT x.step, x.time_ms, x.value, x.attempt FROM points AS x" LATER_ATTEMPTS(
+        "points", OF_THE_SERIES) OF_THE_SERIES " AND " OF_THE_LAST_ATTEMPT " ORDER BY x.step";
 
-static const char new_points_sql[] = "SELECT step, time_ms, value FROM points" OF_THE_SERIES
-                                     " AND attempt = ?2 AND step > ?3 ORDER BY step";
+static const char new_points_sql[] =
+    "SELECT step, time_ms, value, attempt FROM points" OF_THE_SERIES
+    " AND attempt = ?2 AND step > ?3 ORDER BY step";
 
 static cse_status open_cursor(cse_store_reader *reader, const char *sql, cse_cursor **cursor)
 {
@@ -143,6 +144,11 @@ cse_status cse_cursor_next_point(cse_cursor *cursor, cse_point *point, bool *fou
                                        ? (double)NAN
                                        : sqlite3_column_double(s, 2) };
     return CSE_OK;
+}
+
+int64_t cse_cursor_point_attempt(const cse_cursor *cursor)
+{
+    return sqlite3_column_int64(cursor->statement, 3);
 }
 
 /* ---- the first tensor that is not finite ---- */

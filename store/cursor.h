@@ -38,6 +38,8 @@ cse_status cse_cursor_points(cse_store_reader *reader, const char *series, cse_c
 cse_status cse_cursor_new_points(cse_store_reader *reader, const char *series, int64_t attempt,
                                  int64_t after_step, cse_cursor **cursor);
 cse_status cse_cursor_next_point(cse_cursor *cursor, cse_point *point, bool *found);
+/* The attempt that the point is of which was found last. */
+int64_t cse_cursor_point_attempt(const cse_cursor *cursor);
 
 void cse_cursor_close(cse_cursor **cursor);
 

@@ -44,20 +44,20 @@ static int run(const cse_command_line *line)
 {
     const int count = line->argument_count - 1;
     cse_store_reader *reader = NULL;
-    json_t *alerts = NULL;
+    cse_alert_list list = { .most = 0 };
     cse_status status = cse_store_reader_open(line->arguments[0], &reader);
     if (status == CSE_OK && count > 0)
-        status = cse_alerts_try(reader, (const char *const *)(line->arguments + 1), count, &alerts);
+        status = cse_alerts_try(reader, (const char *const *)(line->arguments + 1), count, &list);
     else if (status == CSE_OK)
-        status = cse_alerts_told(reader, &alerts);
+        status = cse_alerts_told(reader, &list);
     cse_store_reader_close(&reader);
     if (status == CSE_OK && cse_option_is_on(line, "json"))
-        cse_json_print(alerts);
-    else if (status == CSE_OK && json_array_size(alerts) > 0)
-        print_table(alerts);
+        cse_json_print(list.alerts);
+    else if (status == CSE_OK && list.total > 0)
+        print_table(list.alerts);
     else if (status == CSE_OK)
         cse_print("%s\n", count > 0 ? "none of the conditions ever held" : "no alerts");
-    json_decref(alerts);
+    json_decref(list.alerts);
     return cse_report(status);
 }
 
@@ -82,8 +82,8 @@ const cse_command cse_command_alerts = {
         "Lists when the conditions of the section `alerts` began to hold and ceased to. With\n"
         "CONDITIONs: when these would have, by the curves that the run has left.\n"
         "\n"
-        "A condition compares series of the run and numbers: + - * / < <= > >= = != and or not ( "
-        ").\n"
+        "A condition compares series of the run and numbers, with + - * / < <= > >= = != and, or,\n"
+        "not, and parentheses.\n"
         "A name is its last value. last, mean, median, min, max, std, sum (SERIES, N) are of its\n"
         "last N points, without N of all so far; change(SERIES, N) within N steps, as in\n"
         "`skipped_steps > 5 in 100`. finite(X); no step for 60 s; no val_loss for 10 min.",

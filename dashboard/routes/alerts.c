@@ -2,28 +2,31 @@
 #include "dashboard/routes/route_support.h"
 #include "run/alerts/alert_list.h"
 
+enum { MOST_ALERTS = 1000 }; /* as in the description below */
+
 static void list_alerts(const cse_request *request, cse_answer *answer)
 {
     const char *condition = cse_request_text(request, "condition", "");
-    json_t *alerts = NULL;
+    cse_alert_list list = { .most = MOST_ALERTS };
     cse_server_run run;
     if (!cse_server_open_run(request, answer, &run))
         return;
-    const cse_status status = *condition != '\0'
-                                  ? cse_alerts_try(run.reader, &condition, 1, &alerts)
-                                  : cse_alerts_told(run.reader, &alerts);
+    const cse_status status = *condition != '\0' ? cse_alerts_try(run.reader, &condition, 1, &list)
+                                                 : cse_alerts_told(run.reader, &list);
     cse_server_close_run(request, &run);
     if (status == CSE_USAGE)
         cse_answer_problem(answer, CSE_PROBLEM_BAD_REQUEST, "condition: %s", cse_error_message());
     else
         cse_answer_result(answer, status,
-                          status == CSE_OK ? json_pack("{s:o}", "alerts", alerts) : NULL);
+                          status == CSE_OK ? json_pack("{s:o, s:I}", "alerts", list.alerts, "total",
+                                                       (json_int_t)list.total)
+                                           : NULL);
 }
 
-static const char parameters[] = "condition? string 1..1000  # what this one would have given, by "
-                                 "the curves of the run; absent: "
-                                 "the alerts that were told\n"
-                                 "  = \"loss > 3 * median(loss, 100)\"\n";
+static const char parameters[] =
+    "condition? string 1..1000  # what this one would have given, by the curves of the run; "
+    "absent: the alerts that were told\n"
+    "  = \"loss > 3 * median(loss, 100)\"\n";
 
 static const char schemas[] = "Alert\n"
                               "  condition string\n"
@@ -32,7 +35,8 @@ static const char schemas[] = "Alert\n"
                               "  step integer 0..  # the last one until then\n"
                               "  time_ms time\n"
                               "AlertList\n"
-                              "  alerts [Alert]  # by time\n";
+                              "  alerts [Alert]  # by time; the first 1000\n"
+                              "  total integer 0..  # how many there are\n";
 
 const cse_route cse_route_alerts = {
     .path = "/api/v1/jobs/{id}/alerts",

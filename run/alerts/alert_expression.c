@@ -23,6 +23,24 @@ typedef struct known {
     double number;
 } known;
 
+static cse_alert_view view_of(const cse_alert_expression *e, const cse_alert_node *node)
+{
+    return (cse_alert_view){ .function = node->function, .window = node->window, .step = e->step };
+}
+
+static void reserve(cse_alert_expression *e)
+{
+    for (int i = 0; i < e->tree.series_count; i++)
+        cse_alert_history_reserve(&e->series[i], &(cse_alert_view){ .function = CSE_ALERT_LAST });
+    for (int i = 0; i < e->tree.count; i++) {
+        const cse_alert_node *node = &e->tree.nodes[i];
+        if (node->kind == CSE_ALERT_SERIES) {
+            const cse_alert_view view = view_of(e, node);
+            cse_alert_history_reserve(&e->series[node->series], &view);
+        }
+    }
+}
+
 cse_status cse_alert_expression_parse(const char *text, cse_alert_expression **expression)
 {
     cse_alert_expression *e = cse_calloc(1, sizeof *e);
@@ -33,14 +51,7 @@ cse_status cse_alert_expression_parse(const char *text, cse_alert_expression **e
         return status;
     }
     e->text = cse_strdup(text);
-    for (int i = 0; i < e->tree.series_count; i++)
-        cse_alert_history_reserve(&e->series[i], 1);
-    for (int i = 0; i < e->tree.count; i++) {
-        const cse_alert_node *node = &e->tree.nodes[i];
-        /* One more than it looks at: a change is from the point before them. */
-        if (node->kind == CSE_ALERT_SERIES)
-            cse_alert_history_reserve(&e->series[node->series], node->window + 1);
-    }
+    reserve(e);
     *expression = e;
     return CSE_OK;
 }
@@ -74,6 +85,14 @@ const char *cse_alert_expression_series(const cse_alert_expression *e, int index
 bool cse_alert_expression_knows(const cse_alert_expression *e, int index)
 {
     return e->series[index].count > 0;
+}
+
+void cse_alert_expression_forget(cse_alert_expression *e)
+{
+    for (int i = 0; i < e->tree.series_count; i++)
+        cse_alert_history_clear(&e->series[i]);
+    reserve(e);
+    e->begun_ms = e->step = e->step_ms = 0;
 }
 
 void cse_alert_expression_add(cse_alert_expression *e, int index, const cse_alert_value *v)
@@ -149,16 +168,14 @@ static known evaluate(const cse_alert_expression *e, int index, int64_t now_ms)
 {
     const cse_alert_node *node = &e->tree.nodes[index];
     known value = { .is = true };
+    cse_alert_view view;
     switch (node->kind) {
     case CSE_ALERT_NUMBER:
         value.number = node->number;
         return value;
     case CSE_ALERT_SERIES:
-        value.is = cse_alert_history_value(&e->series[node->series],
-                                           &(cse_alert_view){ .function = node->function,
-                                                              .window = node->window,
-                                                              .step = e->step },
-                                           &value.number);
+        view = view_of(e, node);
+        value.is = cse_alert_history_value(&e->series[node->series], &view, &value.number);
         return value;
     case CSE_ALERT_SILENCE:
         value.holds = (double)(now_ms - silent_since(e, node)) >= node->number * 1e3;

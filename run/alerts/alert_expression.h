@@ -35,6 +35,8 @@ const char *cse_alert_expression_series(const cse_alert_expression *expression, 
 /* Whether that series has had a point. */
 bool cse_alert_expression_knows(const cse_alert_expression *expression, int index);
 
+/* As before the first point. */
+void cse_alert_expression_forget(cse_alert_expression *expression);
 /* A point of a curve; times are Unix times. */
 typedef struct cse_alert_value {
     int64_t step, time_ms;

@@ -17,13 +17,13 @@
 
 /* Rows are written a few times a second: a silence ends so much later. */
 enum { LOOK_MS = 1000, WRITTEN_MS = 2000 };
-/* Of each condition: changes in the store, and the time between two that are told aloud. */
+/* Of each condition: changes in the store, and the time between two that are announced. */
 enum { MOST_STORED = 1000, QUIET_MS = 60000 };
 
 typedef struct told {
     int stored;
-    int64_t aloud_ms; /* 0: never */
-    bool begun;       /* its beginning was told aloud, and its end not yet */
+    int64_t announced_ms; /* 0: never */
+    bool begun;           /* its beginning was announced, and its end not yet */
 } told;
 
 struct cse_alert_guard {
@@ -37,22 +37,22 @@ struct cse_alert_guard {
     told told[CSE_ALERTS_MOST];
 };
 
-/* The end of what was told aloud is, too. */
-static bool is_aloud(told *t, const cse_alert_change *change)
+/* Whether a change goes to the log and the receivers: the end of what was announced does. */
+static bool is_announced(told *t, const cse_alert_change *change)
 {
     if (!change->begins) {
         const bool begun = t->begun;
         t->begun = false;
         return begun;
     }
-    if (t->aloud_ms != 0 && change->time_ms - t->aloud_ms < QUIET_MS)
+    if (t->announced_ms != 0 && change->time_ms - t->announced_ms < QUIET_MS)
         return false;
-    t->aloud_ms = change->time_ms;
+    t->announced_ms = change->time_ms;
     t->begun = true;
     return true;
 }
 
-static void tell_aloud(cse_alert_guard *guard, const cse_alert_change *change, json_t *json)
+static void announce(cse_alert_guard *guard, const cse_alert_change *change, json_t *json)
 {
     cse_log_line(change->begins ? CSE_LOG_WARNING : CSE_LOG_INFO, "alert%s: %s (step %lld: %s)",
                  change->begins ? "" : " over", change->condition, (long long)change->step,
@@ -72,8 +72,8 @@ static void tell(void *self, const cse_alert_change *change)
     if (t->stored++ < MOST_STORED)
         cse_store_event(guard->options.store, "alert", text);
     free(text);
-    if (is_aloud(t, change))
-        tell_aloud(guard, change, json);
+    if (is_announced(t, change))
+        announce(guard, change, json);
     json_decref(json);
 }
 
@@ -87,8 +87,8 @@ static void look(cse_alert_guard *guard, int64_t until_ms)
     cse_store_reader_close(&reader);
 }
 
-/* False at the end. */
-static bool rest(cse_alert_guard *guard)
+/* Until the next look is due; false at the end. */
+static bool wait_for_look(cse_alert_guard *guard)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -105,7 +105,7 @@ static bool rest(cse_alert_guard *guard)
 static void *run(void *self)
 {
     cse_alert_guard *guard = self;
-    while (rest(guard))
+    while (wait_for_look(guard))
         look(guard, cse_unix_ms() - WRITTEN_MS);
     return NULL;
 }

@@ -8,53 +8,70 @@ json_t *cse_alert_json(const cse_alert_change *change)
                      "time_ms", (json_int_t)change->time_ms);
 }
 
-static void take_event(void *self, const cse_row *row)
+static void begin(cse_alert_list *list)
 {
-    const cse_field *payload = &row->fields[3];
-    json_t *alert =
-        payload->text != NULL ? json_loadb(payload->text, payload->size, 0, NULL) : NULL;
-    if (json_is_object(alert))
-        json_array_append(self, alert);
-    json_decref(alert);
+    list->alerts = json_array();
+    list->total = 0;
 }
 
-static void take_id(void *self, const cse_row *row)
+static cse_status end(cse_alert_list *list, cse_status status)
 {
-    *(int64_t *)self = row->fields[0].integer;
-}
-
-static cse_status read_events(cse_store_reader *reader, json_t *alerts)
-{
-    static const char *const types[] = { "alert", NULL };
-    int64_t after = -1, last = 0;
-    while (after != last) {
-        const cse_store_query query = { .after = last, .filters = { { "type", types } } };
-        after = last;
-        CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_event, alerts));
-        CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_id, &last));
+    if (status != CSE_OK) {
+        json_decref(list->alerts);
+        list->alerts = NULL;
     }
-    return CSE_OK;
-}
-
-/* The array, or nothing after a failure. */
-static cse_status give(cse_status status, json_t *alerts, json_t **result)
-{
-    *result = status == CSE_OK ? json_incref(alerts) : NULL;
-    json_decref(alerts);
     return status;
 }
 
-cse_status cse_alerts_told(cse_store_reader *reader, json_t **alerts)
+static bool has_room(const cse_alert_list *list)
 {
-    json_t *told = json_array();
-    return give(read_events(reader, told), told, alerts);
+    return list->most == 0 || json_array_size(list->alerts) < list->most;
+}
+
+/* ---- those that were told ---- */
+
+typedef struct reading {
+    cse_alert_list *list;
+    int64_t last_id;
+} reading;
+
+static void take_event(void *self, const cse_row *row)
+{
+    reading *r = self;
+    const cse_field *payload = &row->fields[3];
+    r->last_id = row->fields[0].integer;
+    r->list->total++;
+    if (has_room(r->list) && payload->text != NULL) {
+        json_t *alert = json_loadb(payload->text, payload->size, 0, NULL);
+        if (alert != NULL)
+            json_array_append_new(r->list->alerts, alert);
+    }
+}
+
+cse_status cse_alerts_told(cse_store_reader *reader, cse_alert_list *list)
+{
+    static const char *const types[] = { "alert", NULL };
+    reading r = { .list = list };
+    int64_t after = -1;
+    cse_status status = CSE_OK;
+    begin(list);
+    while (status == CSE_OK && after != r.last_id) {
+        after = r.last_id;
+        status = cse_store_reader_rows(
+            reader, CSE_ROW_EVENT,
+            &(cse_store_query){ .after = after, .filters = { { "type", types } } }, take_event, &r);
+    }
+    return end(list, status);
 }
 
 /* ---- conditions on a past run ---- */
 
 static void take_change(void *self, const cse_alert_change *change)
 {
-    json_array_append_new(self, cse_alert_json(change));
+    cse_alert_list *list = self;
+    list->total++;
+    if (has_room(list))
+        json_array_append_new(list->alerts, cse_alert_json(change));
 }
 
 static void add_name(void *self, const cse_row *row)
@@ -80,17 +97,17 @@ static cse_status check_names(const cse_alert_watch *watch, cse_store_reader *re
 }
 
 cse_status cse_alerts_try(cse_store_reader *reader, const char *const *conditions, int count,
-                          json_t **alerts)
+                          cse_alert_list *list)
 {
     cse_alert_watch *watch = cse_alert_watch_new();
     cse_status status = CSE_OK;
-    json_t *changes = json_array();
+    begin(list);
     for (int i = 0; status == CSE_OK && i < count; i++)
         status = cse_alert_watch_add(watch, conditions[i]);
     if (status == CSE_OK)
-        status = cse_alert_watch_read(watch, reader, 0, take_change, changes);
+        status = cse_alert_watch_read(watch, reader, 0, take_change, list);
     if (status == CSE_OK)
         status = check_names(watch, reader, count);
     cse_alert_watch_destroy(&watch);
-    return give(status, changes, alerts);
+    return end(list, status);
 }

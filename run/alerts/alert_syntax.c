@@ -243,7 +243,7 @@ static int sum(parser *p)
 
 /* ---- conditions ---- */
 
-/* "skipped_steps > 5 in 100": its growth within 100 points. */
+/* "skipped_steps > 5 in 100": its growth within 100 steps. */
 static void within(parser *p, int left)
 {
     cse_alert_node *node = &p->tree->nodes[left];
@@ -254,7 +254,7 @@ static void within(parser *p, int left)
         return;
     }
     node->function = CSE_ALERT_CHANGE;
-    node->window = take_count(p, "a number of points from 1 to 10000");
+    node->window = take_count(p, "a number of steps from 1 to 10000");
 }
 
 static int comparison(parser *p)

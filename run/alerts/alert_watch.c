@@ -1,69 +1,107 @@
-/* Rows of all curves and of the run's states are taken in the order of their times. */
+/* Points of all curves and the run's states are taken in the order of their times, one by one, so
+ * that a run of any length needs no memory. */
 #include "run/alerts/alert_watch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "run/alerts/alert_syntax.h"
 #include "store/cursor.h"
 
 /* Every step of training, and where these are quick one in a quarter of a second, has a rate. */
 static const char steps_series[] = "samples_per_second";
 
-enum { STATE_ROW = -1, STEP_ROW = -2 };
-
 typedef struct alert {
     cse_alert_expression *expression;
     bool holds;
-    int64_t last_steps[CSE_ALERT_SERIES_MOST]; /* by series, of its newest point */
 } alert;
 
-/* A point of a series of an alert, a step, or a change of state. */
-typedef struct row {
-    int64_t time_ms, step;
+/* Who gets the points of a curve: a series of an alert. */
+typedef struct recipient {
     int alert, series;
-    double value;
+} recipient;
+
+/* A curve that is read. */
+typedef struct curve {
+    const char *name; /* of the expression that names it */
+    recipient *recipients;
+    int recipient_count, recipient_capacity;
+    int64_t last_step;  /* of this attempt: its points behind it are new */
+    cse_cursor *cursor; /* during a read; NULL: it is at its end */
+    cse_point next;
+} curve;
+
+typedef struct change_of_state {
+    int64_t time_ms;
     cse_run_state state;
-} row;
+} change_of_state;
 
 struct cse_alert_watch {
     alert alerts[CSE_ALERTS_MOST];
     int count;
+    curve *curves; /* the first is that of steps */
+    int curve_count, curve_capacity;
+    change_of_state *changes; /* those that were read, of which `change` is the next */
+    int change_count, change_capacity, change;
+    int64_t last_transition;
     int64_t told_ms;
     int64_t attempt; /* 0: nothing has been read */
-    int64_t last_transition, last_step;
     cse_run_state state;
     int64_t end_step;      /* of the run; 0: unknown */
-    int64_t step, time_ms; /* of the last row */
-    row *rows;
-    size_t row_count, row_capacity;
+    int64_t step, time_ms; /* of what was taken last */
     cse_text values;
 };
 
+/* ---- what is watched ---- */
+
+static curve *curve_of(cse_alert_watch *watch, const char *name)
+{
+    for (int i = 0; i < watch->curve_count; i++)
+        if (strcmp(watch->curves[i].name, name) == 0)
+            return &watch->curves[i];
+    CSE_GROW(watch->curves, watch->curve_count, watch->curve_capacity);
+    watch->curves[watch->curve_count] = (curve){ .name = name, .last_step = -1 };
+    return &watch->curves[watch->curve_count++];
+}
+
 cse_alert_watch *cse_alert_watch_new(void)
 {
-    return cse_calloc(1, sizeof(cse_alert_watch));
+    cse_alert_watch *watch = cse_calloc(1, sizeof *watch);
+    curve_of(watch, steps_series);
+    return watch;
+}
+
+static void release(cse_alert_watch *watch)
+{
+    for (int i = 0; i < watch->count; i++)
+        cse_alert_expression_destroy(&watch->alerts[i].expression);
+    for (int i = 0; i < watch->curve_count; i++)
+        free(watch->curves[i].recipients);
+    free(watch->curves);
+    free(watch->changes);
+    cse_text_clear(&watch->values);
+    free(watch);
 }
 
 void cse_alert_watch_destroy(cse_alert_watch **watch)
 {
-    for (int i = 0; *watch != NULL && i < (*watch)->count; i++)
-        cse_alert_expression_destroy(&(*watch)->alerts[i].expression);
-    if (*watch != NULL) {
-        free((*watch)->rows);
-        cse_text_clear(&(*watch)->values);
-    }
-    free(*watch);
+    if (*watch != NULL)
+        release(*watch);
     *watch = NULL;
 }
 
 cse_status cse_alert_watch_add(cse_alert_watch *watch, const char *condition)
 {
+    cse_alert_expression *e = NULL;
     if (watch->count == CSE_ALERTS_MOST)
         return cse_fail(CSE_USAGE, "a run may have %d alerts", CSE_ALERTS_MOST);
-    CSE_TRY(cse_alert_expression_parse(condition, &watch->alerts[watch->count].expression));
-    watch->count++;
+    CSE_TRY(cse_alert_expression_parse(condition, &e));
+    for (int s = 0; s < cse_alert_expression_series_count(e); s++) {
+        curve *c = curve_of(watch, cse_alert_expression_series(e, s));
+        CSE_GROW(c->recipients, c->recipient_count, c->recipient_capacity);
+        c->recipients[c->recipient_count++] = (recipient){ .alert = watch->count, .series = s };
+    }
+    watch->alerts[watch->count++].expression = e;
     return CSE_OK;
 }
 
@@ -83,55 +121,53 @@ const char *cse_alert_watch_unknown(const cse_alert_watch *watch, int index)
 
 /* ---- reading ---- */
 
-static void add_row(cse_alert_watch *watch, row added)
+/* The next point of the curve, if any. */
+static cse_status advance(cse_alert_watch *watch, curve *c)
 {
-    CSE_GROW(watch->rows, watch->row_count, watch->row_capacity);
-    watch->rows[watch->row_count++] = added;
+    bool found;
+    CSE_TRY(cse_cursor_next_point(c->cursor, &c->next, &found));
+    if (!found)
+        cse_cursor_close(&c->cursor);
+    else if (cse_cursor_point_attempt(c->cursor) == watch->attempt)
+        c->last_step = c->next.step;
+    return CSE_OK;
 }
 
-static cse_status open_points(const cse_alert_watch *watch, cse_store_reader *reader,
-                              const char *series, int64_t last_step, cse_cursor **cursor)
+static void close_curves(cse_alert_watch *watch)
 {
-    return watch->attempt == 0
-               ? cse_cursor_points(reader, series, cursor)
-               : cse_cursor_new_points(reader, series, watch->attempt, last_step, cursor);
+    for (int i = 0; i < watch->curve_count; i++)
+        cse_cursor_close(&watch->curves[i].cursor);
 }
 
-/* Appends the new points of a series as rows like `like`. */
-static cse_status read_points(cse_alert_watch *watch, cse_store_reader *reader, const char *series,
-                              row like, int64_t *last_step)
+/* All points, or those that are new of this attempt. */
+static cse_status open_curves(cse_alert_watch *watch, cse_store_reader *reader, bool all)
 {
-    cse_cursor *cursor = NULL;
-    cse_point point;
-    bool found = true;
-    CSE_TRY(open_points(watch, reader, series, *last_step, &cursor));
-    cse_status status = cse_cursor_next_point(cursor, &point, &found);
-    while (status == CSE_OK && found) {
-        like.time_ms = point.time_ms;
-        like.step = point.step;
-        like.value = point.value;
-        add_row(watch, like);
-        *last_step = point.step > *last_step ? point.step : *last_step;
-        status = cse_cursor_next_point(cursor, &point, &found);
+    for (int i = 0; i < watch->curve_count; i++) {
+        curve *c = &watch->curves[i];
+        CSE_TRY(
+            all ? cse_cursor_points(reader, c->name, &c->cursor)
+                : cse_cursor_new_points(reader, c->name, watch->attempt, c->last_step, &c->cursor));
+        CSE_TRY(advance(watch, c));
     }
-    cse_cursor_close(&cursor);
-    return status;
+    return CSE_OK;
 }
 
 static void take_transition(void *self, const cse_row *transition)
 {
     cse_alert_watch *watch = self;
-    row added = { .alert = STATE_ROW, .time_ms = transition->fields[1].integer };
     watch->last_transition = transition->fields[0].integer;
     if (transition->fields[3].text == NULL)
         return;
-    added.state = cse_run_state_of(transition->fields[3].text);
-    add_row(watch, added);
+    CSE_GROW(watch->changes, watch->change_count, watch->change_capacity);
+    watch->changes[watch->change_count++] =
+        (change_of_state){ .time_ms = transition->fields[1].integer,
+                           .state = cse_run_state_of(transition->fields[3].text) };
 }
 
 static cse_status read_transitions(cse_alert_watch *watch, cse_store_reader *reader)
 {
     int64_t before;
+    watch->change_count = watch->change = 0;
     do {
         before = watch->last_transition;
         CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_TRANSITION,
@@ -150,29 +186,40 @@ static int64_t end_step_of(cse_store_reader *reader)
     return step;
 }
 
-static cse_status read_rows(cse_alert_watch *watch, cse_store_reader *reader)
+/* As if nothing had been read. */
+static void forget(cse_alert_watch *watch)
 {
-    watch->row_count = 0;
-    CSE_TRY(read_transitions(watch, reader));
-    CSE_TRY(
-        read_points(watch, reader, steps_series, (row){ .alert = STEP_ROW }, &watch->last_step));
+    close_curves(watch);
     for (int i = 0; i < watch->count; i++) {
-        alert *a = &watch->alerts[i];
-        for (int s = 0; s < cse_alert_expression_series_count(a->expression); s++)
-            CSE_TRY(read_points(watch, reader, cse_alert_expression_series(a->expression, s),
-                                (row){ .alert = i, .series = s }, &a->last_steps[s]));
+        cse_alert_expression_forget(watch->alerts[i].expression);
+        watch->alerts[i].holds = false;
     }
-    return CSE_OK;
+    for (int i = 0; i < watch->curve_count; i++)
+        watch->curves[i].last_step = -1;
+    watch->last_transition = watch->attempt = watch->step = watch->time_ms = 0;
+    watch->state = CSE_RUN_NONE;
 }
 
-static int by_time(const void *a, const void *b)
+static cse_status open_all(cse_alert_watch *watch, cse_store_reader *reader, int64_t attempt)
 {
-    const row *x = a, *y = b;
-    if (x->time_ms != y->time_ms)
-        return (x->time_ms > y->time_ms) - (x->time_ms < y->time_ms);
-    if (x->step != y->step)
-        return (x->step > y->step) - (x->step < y->step);
-    return (x->alert > y->alert) - (x->alert < y->alert);
+    forget(watch);
+    watch->attempt = attempt;
+    CSE_TRY(read_transitions(watch, reader));
+    return open_curves(watch, reader, true);
+}
+
+/* The attempt does steps again that were read of the one before, and are gone by now. */
+static bool goes_back(const cse_alert_watch *watch)
+{
+    const curve *steps = &watch->curves[0];
+    return steps->cursor != NULL && steps->next.step <= watch->step;
+}
+
+static cse_status open_new(cse_alert_watch *watch, cse_store_reader *reader)
+{
+    CSE_TRY(read_transitions(watch, reader));
+    CSE_TRY(open_curves(watch, reader, false));
+    return goes_back(watch) ? open_all(watch, reader, watch->attempt) : CSE_OK;
 }
 
 /* ---- the order of events ---- */
@@ -224,81 +271,91 @@ static void look_between(cse_alert_watch *watch, int64_t until_ms, cse_alert_tak
     }
 }
 
-static void take_row(cse_alert_watch *watch, const row *r)
+static void begin_silences(cse_alert_watch *watch, int64_t time_ms)
 {
+    for (int i = 0; i < watch->count; i++)
+        cse_alert_expression_begin(watch->alerts[i].expression, time_ms);
+}
+
+static void take_change(cse_alert_watch *watch)
+{
+    const change_of_state *change = &watch->changes[watch->change++];
     const bool trained = trains(watch);
-    if (r->alert >= 0) {
-        cse_alert_expression_add(
-            watch->alerts[r->alert].expression, r->series,
-            &(cse_alert_value){ .step = r->step, .time_ms = r->time_ms, .value = r->value });
-    } else if (r->alert == STATE_ROW) {
-        watch->state = r->state;
-    }
-    if (r->step > watch->step)
-        watch->step = r->step;
-    for (int i = 0; i < watch->count; i++) {
-        cse_alert_expression *e = watch->alerts[i].expression;
-        if (r->alert == STEP_ROW)
-            cse_alert_expression_step(e, watch->step, r->time_ms);
-        if (trains(watch) && !trained)
-            cse_alert_expression_begin(e, r->time_ms);
-    }
+    watch->state = change->state;
+    if (trains(watch) && !trained)
+        begin_silences(watch, change->time_ms);
 }
 
-/* As if nothing had been read. */
-static cse_status forget(cse_alert_watch *watch)
+static cse_status take_point(cse_alert_watch *watch, curve *c)
 {
-    cse_alert_watch fresh = { .count = 0, .told_ms = watch->told_ms };
-    for (int i = 0; i < watch->count; i++) {
-        const cse_status status =
-            cse_alert_watch_add(&fresh, cse_alert_expression_text(watch->alerts[i].expression));
-        cse_alert_expression_destroy(&watch->alerts[i].expression);
-        if (status != CSE_OK)
-            return status;
+    const cse_alert_value value = { .step = c->next.step,
+                                    .time_ms = c->next.time_ms,
+                                    .value = c->next.value };
+    for (int i = 0; i < c->recipient_count; i++)
+        cse_alert_expression_add(watch->alerts[c->recipients[i].alert].expression,
+                                 c->recipients[i].series, &value);
+    watch->step = value.step > watch->step ? value.step : watch->step;
+    for (int i = 0; c == &watch->curves[0] && i < watch->count; i++)
+        cse_alert_expression_step(watch->alerts[i].expression, watch->step, value.time_ms);
+    return advance(watch, c);
+}
+
+/* What comes next: a point of a curve, or with NULL a change of state, which has no step. */
+typedef struct event {
+    curve *curve;
+    int64_t time_ms, step;
+} event;
+
+static bool find_next(const cse_alert_watch *watch, event *next)
+{
+    bool found = watch->change < watch->change_count;
+    if (found)
+        *next = (event){ .time_ms = watch->changes[watch->change].time_ms };
+    for (int i = 0; i < watch->curve_count; i++) {
+        curve *c = &watch->curves[i];
+        if (c->cursor == NULL ||
+            (found && (c->next.time_ms > next->time_ms ||
+                       (c->next.time_ms == next->time_ms && c->next.step >= next->step))))
+            continue;
+        *next = (event){ .curve = c, .time_ms = c->next.time_ms, .step = c->next.step };
+        found = true;
     }
-    fresh.rows = watch->rows;
-    fresh.row_capacity = watch->row_capacity;
-    fresh.values = watch->values;
-    *watch = fresh;
+    return found;
+}
+
+/* Conditions are looked at when all that came at one time for one step was taken. */
+static cse_status take_all(cse_alert_watch *watch, cse_alert_take *take, void *self)
+{
+    event now, next;
+    for (bool found = find_next(watch, &now); found; now = next) {
+        look_between(watch, now.time_ms, take, self);
+        if (now.curve == NULL)
+            take_change(watch);
+        else
+            CSE_TRY(take_point(watch, now.curve));
+        watch->time_ms = now.time_ms > watch->time_ms ? now.time_ms : watch->time_ms;
+        found = find_next(watch, &next);
+        if (!found || next.time_ms != now.time_ms || next.step != now.step)
+            look(watch, watch->time_ms, take, self);
+    }
     return CSE_OK;
-}
-
-/* Whether the attempt repeats steps of the one before, whose rows are gone by now. */
-static bool goes_back(const cse_alert_watch *watch)
-{
-    for (size_t i = 0; i < watch->row_count; i++)
-        if (watch->rows[i].alert == STEP_ROW && watch->rows[i].step <= watch->step)
-            return watch->attempt != 0;
-    return false;
 }
 
 cse_status cse_alert_watch_read(cse_alert_watch *watch, cse_store_reader *reader, int64_t now_ms,
                                 cse_alert_take *take, void *self)
 {
-    cse_run_status status;
-    CSE_TRY(cse_store_reader_status(reader, &status));
-    if (watch->attempt != 0 && watch->attempt != status.attempt)
-        CSE_TRY(forget(watch));
-    CSE_TRY(read_rows(watch, reader));
-    if (goes_back(watch)) {
-        CSE_TRY(forget(watch));
-        CSE_TRY(read_rows(watch, reader));
-    }
-    watch->attempt = status.attempt;
+    cse_run_status run;
+    CSE_TRY(cse_store_reader_status(reader, &run));
     watch->end_step = end_step_of(reader);
-    qsort(watch->rows, watch->row_count, sizeof *watch->rows, by_time);
-    for (size_t i = 0; i < watch->row_count; i++) {
-        const row *r = &watch->rows[i];
-        const bool is_last =
-            i + 1 == watch->row_count || r[1].time_ms != r->time_ms || r[1].step != r->step;
-        look_between(watch, r->time_ms, take, self);
-        take_row(watch, r);
-        watch->time_ms = r->time_ms > watch->time_ms ? r->time_ms : watch->time_ms;
-        if (is_last)
-            look(watch, watch->time_ms, take, self);
-    }
-    if (now_ms > 0)
+    cse_status status = watch->attempt == run.attempt ? open_new(watch, reader)
+                                                      : open_all(watch, reader, run.attempt);
+    if (status == CSE_OK)
+        status = take_all(watch, take, self);
+    close_curves(watch);
+    if (status == CSE_OK && now_ms > 0)
         look_between(watch, now_ms, take, self);
     watch->told_ms = watch->time_ms > watch->told_ms ? watch->time_ms : watch->told_ms;
-    return CSE_OK;
+    if (status != CSE_OK)
+        forget(watch); /* a curve may have been read further than another: all is read anew */
+    return status;
 }

@@ -7,7 +7,7 @@
 #include "engine/base/byte_size.h"
 #include "engine/base/config/settings.h"
 #include "engine/formats/weights/peft/settings.h"
-#include "run/alerts/alert_delivery.h"
+#include "run/alerts/alert_check.h"
 
 static int64_t integer_or_zero(const cse_settings *settings, const char *name)
 {

@@ -71,7 +71,7 @@ posted = [json.loads(line) for line in open(work + "/posted")]
 assert len(told) > 2 and told[0]["condition"].startswith("loss < 0.5") and told[0]["begins"], told
 assert given == posted and given, (given, posted)
 assert all(one.pop("model_dir") == work + "/run" for one in given), given
-# Within a minute a condition is told aloud once, with its end.
+# Within a minute a condition is announced once, with its end.
 assert [one for one in told if one in given] == given, (told, given)
 for condition in {one["condition"] for one in told}:
     assert sum(one["begins"] for one in given if one["condition"] == condition) == 1, given
@@ -104,7 +104,7 @@ set_alerts() {
 }
 refused 78 'alerts: --set' set_alerts '{when: ["loss >"]}'
 refused 78 'has no effect without `when`' set_alerts '{program: cat}'
-refused 78 'has no effect without program' set_alerts '{when: ["loss > 3"], arguments: [x]}'
+refused 78 'has no effect without `program`' set_alerts '{when: ["loss > 3"], arguments: [x]}'
 refused 78 'for https use program: curl' set_alerts '{when: ["loss > 3"], webhook: "https://a.b/"}'
 refused 78 'did you mean "when"' set_alerts '{whn: ["loss > 3"]}'
 [ ! -e "$work/bad" ] || fail 'something is left of a run that was refused'

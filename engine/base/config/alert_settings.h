@@ -6,7 +6,4 @@
 
 extern const cse_setting cse_alert_setting_table[];
 
-/* CSE_CONFIG for a receiver without any condition. */
-cse_status cse_alert_settings_check(const cse_settings *settings);
-
 #endif

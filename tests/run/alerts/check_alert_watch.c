@@ -7,7 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
-#include "run/alerts/alert_watch.h"
+#include "run/alerts/alert_list.h"
 #include "tests/support/temporary_folder.h"
 
 static const char *const conditions[] = {
@@ -152,6 +152,38 @@ START_TEST(steps_that_are_done_again_are_read_again)
 }
 END_TEST
 
+/* The run is compiled when a look finds the steps of the attempt before, of which some are done
+ * again then. */
+START_TEST(steps_that_are_done_again_after_a_first_look_are_read)
+{
+    cse_text told = { 0 }, again = { 0 }, whole = { 0 };
+    cse_store *store = open_store();
+    int64_t time_ms = add_steps(store, 1, 100, begun_ms);
+    cse_store_close(&store);
+    const int64_t begun_before_ms = begun_ms;
+    store = open_store();
+    begun_ms = begun_before_ms;
+    cse_store_flush(store);
+    cse_alert_watch *watch = new_watch();
+    look(watch, &told);
+    cse_store_steps_from(store, 51);
+    time_ms = add_steps(store, 51, 80, time_ms + 1000);
+    cse_store_flush(store);
+    look(watch, &again);
+    add_steps(store, 81, 150, time_ms);
+    cse_store_flush(store);
+    look(watch, &again);
+    cse_store_close(&store);
+    look_at_all(&whole);
+    ck_assert(again.size > 0 && again.size < whole.size);
+    ck_assert_str_eq(whole.data + whole.size - again.size, again.data);
+    cse_alert_watch_destroy(&watch);
+    cse_text_clear(&told);
+    cse_text_clear(&again);
+    cse_text_clear(&whole);
+}
+END_TEST
+
 START_TEST(nothing_is_told_of_what_was_before)
 {
     cse_text told = { 0 };
@@ -164,6 +196,28 @@ START_TEST(nothing_is_told_of_what_was_before)
     ck_assert_int_eq((int)told.size, 0);
     cse_alert_watch_destroy(&watch);
     cse_text_clear(&told);
+}
+END_TEST
+
+START_TEST(a_list_has_as_many_as_are_asked_for_and_their_number)
+{
+    cse_store_reader *reader = NULL;
+    cse_alert_list all = { .most = 0 }, some = { .most = 3 };
+    cse_store *store = open_store();
+    add_steps(store, 1, 200, begun_ms);
+    cse_store_close(&store);
+    ck_assert_int_eq(cse_store_reader_open(folder, &reader), CSE_OK);
+    ck_assert_int_eq(cse_alerts_try(reader, conditions, CONDITIONS, &all), CSE_OK);
+    ck_assert_int_eq(cse_alerts_try(reader, conditions, CONDITIONS, &some), CSE_OK);
+    ck_assert_int_gt(all.total, 3);
+    ck_assert_int_eq(all.total, (int64_t)json_array_size(all.alerts));
+    ck_assert_int_eq(some.total, all.total);
+    ck_assert_uint_eq(json_array_size(some.alerts), 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(json_equal(json_array_get(some.alerts, i), json_array_get(all.alerts, i)));
+    json_decref(all.alerts);
+    json_decref(some.alerts);
+    cse_store_reader_close(&reader);
 }
 END_TEST
 
@@ -230,7 +284,9 @@ int main(void)
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_test(cases, what_is_read_piece_by_piece_is_what_is_read_at_once);
     tcase_add_test(cases, steps_that_are_done_again_are_read_again);
+    tcase_add_test(cases, steps_that_are_done_again_after_a_first_look_are_read);
     tcase_add_test(cases, nothing_is_told_of_what_was_before);
+    tcase_add_test(cases, a_list_has_as_many_as_are_asked_for_and_their_number);
     tcase_add_test(cases, silence_counts_while_a_run_trains);
     tcase_add_test(cases, a_name_without_a_value_is_known);
     Suite *suite = suite_create("alerts of a store");

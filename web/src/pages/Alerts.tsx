@@ -1,7 +1,7 @@
 /* The alerts that a run has given, and a trial of a condition on its curves: when it would have
  * been given. */
 import { useState } from "preact/hooks";
-import { api, type Alert } from "@generated/client";
+import { api, type Alert, type AlertList } from "@generated/client";
 import { date, integer } from "@/base/format";
 import { href, query, setQuery } from "@/base/route";
 import { Badge, Empty, PageHeader, Waiting } from "@/components/parts";
@@ -10,9 +10,6 @@ import { useRecorded } from "@/job/recorded";
 import type { PageEntry } from "@/frame/page";
 
 const FRESH_MS = 5000;
-/* More rows than anybody reads, and as many as a browser draws at once. */
-const MOST_SHOWN = 500;
-
 function Rows({ alerts }: { alerts: Alert[] }) {
   const model = current.value as JobModel;
   return (
@@ -29,7 +26,7 @@ function Rows({ alerts }: { alerts: Alert[] }) {
         </tr>
       </thead>
       <tbody>
-        {alerts.slice(0, MOST_SHOWN).map((one, i) => (
+        {alerts.map((one, i) => (
           <tr key={i}>
             <td class="number">
               <a href={href(`/jobs/${encodeURIComponent(model.id)}/curves?step=${one.step}`)}>
@@ -51,16 +48,16 @@ function Rows({ alerts }: { alerts: Alert[] }) {
   );
 }
 
-function Listed({ alerts, none }: { alerts: Alert[]; none: string }) {
+function Listed({ list: { alerts, total }, none }: { list: AlertList; none: string }) {
   if (alerts.length === 0) return <Empty title={none} icon="warn" />;
   return (
     <>
       <div class="scroll" tabIndex={0} role="region" aria-label="Alerts">
         <Rows alerts={alerts} />
       </div>
-      {alerts.length > MOST_SHOWN && (
-        <p class="soft small">
-          The first {integer(MOST_SHOWN)} of {integer(alerts.length)}.
+      {total > alerts.length && (
+        <p class="soft small body">
+          The first {integer(alerts.length)} of {integer(total)}.
         </p>
       )}
     </>
@@ -73,7 +70,9 @@ function Trial({ model }: { model: JobModel }) {
   const tried = useRecorded(
     model,
     () =>
-      condition ? api.listAlerts({ id: model.id, condition }) : Promise.resolve({ alerts: [] }),
+      condition
+        ? api.listAlerts({ id: model.id, condition })
+        : Promise.resolve({ alerts: [], total: 0 }),
     [condition],
   );
   return (
@@ -105,7 +104,7 @@ function Trial({ model }: { model: JobModel }) {
       )}
       {condition && !tried.error && <Waiting for={tried} />}
       {condition && tried.data && !tried.error && (
-        <Listed alerts={tried.data.alerts} none="It would never have been given" />
+        <Listed list={tried.data} none="It would never have been given" />
       )}
       <p class="soft small body">
         A name is the last value of that curve; mean, median, min, max, std, sum (loss, 100) are of
@@ -129,7 +128,7 @@ export function Alerts() {
           <Waiting for={told} />
           {told.data && (
             <Listed
-              alerts={told.data.alerts}
+              list={told.data}
               none="No condition of the section alerts of its configuration has held"
             />
           )}

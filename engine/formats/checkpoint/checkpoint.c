@@ -106,26 +106,26 @@ static cse_status open_checkpoint(const char *path, int *descriptor,
                     got == 0 ? " (the file is empty)" : "");
 }
 
-cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint)
+static cse_status read_file(const char *path, bool maps, cse_checkpoint **checkpoint)
 {
     const cse_checkpoint_format *format;
     int descriptor;
     *checkpoint = NULL;
     CSE_TRY(open_checkpoint(path, &descriptor, &format));
-    cse_status status = format->read(descriptor, path, checkpoint);
+    cse_status status = maps ? format->map(descriptor, path, checkpoint)
+                             : format->read(descriptor, path, checkpoint);
     close(descriptor);
     return status;
 }
 
+cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint)
+{
+    return read_file(path, false, checkpoint);
+}
+
 cse_status cse_checkpoint_map(const char *path, cse_checkpoint **checkpoint)
 {
-    const cse_checkpoint_format *format;
-    int descriptor;
-    *checkpoint = NULL;
-    CSE_TRY(open_checkpoint(path, &descriptor, &format));
-    cse_status status = format->map(descriptor, path, checkpoint);
-    close(descriptor);
-    return status;
+    return read_file(path, true, checkpoint);
 }
 
 cse_status cse_checkpoint_open(const char *path, int *descriptor)

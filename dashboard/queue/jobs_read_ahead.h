@@ -1,6 +1,6 @@
 /* The thread that reads the run stores of settled jobs before somebody asks: all that derived.db
  * does not have when the server starts, and each job's when it has ended. Other answers do not wait
- * for it: it holds no lock while it reads, and has the lowest claim on processors. */
+ * for it: it holds no lock while it reads, and runs at the lowest priority. */
 #ifndef CSE_DASHBOARD_QUEUE_JOBS_READ_AHEAD_H
 #define CSE_DASHBOARD_QUEUE_JOBS_READ_AHEAD_H
 

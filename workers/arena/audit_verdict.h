@@ -2,7 +2,7 @@
  * tries.
  *
  * A voter is a slot, which stands for a processor: a process that takes the place of one that died
- * has no voice of its own. Bits are right that two voters have, and more than have any others. Each
+ * has no vote of its own. Bits are right that two voters have, and more than have any others. Each
  * voter may try twice: where no bits have two voters, those are right that all who gave the same
  * bits both times agree on, since a fault that comes and goes seldom gives the same wrong bits
  * again. A replica that is alone tries up to three times, and the majority is right. What that

@@ -74,7 +74,7 @@ sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$group" "$csengine" doctor |
 # nine are not.
 cat >"$work/hog.py" <<'SCRIPT'
 import os, signal, sys, time
-group, deaths = sys.argv[1], int(sys.argv[2])
+group, deaths, run = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 def kills():
     for name in "memory.oom_control", "memory.events":
         try:
@@ -82,28 +82,43 @@ def kills():
                 return int(dict(line.split() for line in file)["oom_kill"])
         except (OSError, KeyError):
             pass
-def hold(): # less than a worker seems to have, which offers itself
-    taken = [b"x" * 1000000 for _ in range(6)]
+def wait_until(holds): # or the run ends, which ends this process
+    until = time.monotonic() + 60
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.01)
+def hold(taken, before): # less than a worker seems to have, which offers itself
+    held = []
+    while kills() == before and len(held) < 60: # more would kill the next worker, too
+        held.append(b"x" * 100000)
+    os.write(taken, b"x")
     time.sleep(60)
     os._exit(0)
-def add_to(children):
+def add_to(children, before): # returns when it holds its share: several at once kill several
+    reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
-        hold()
+        hold(writes, before)
     children.append(child)
-    time.sleep(0.05)
+    os.close(writes)
+    os.read(reads, 1) # nothing where it was killed itself
+    os.close(reads)
 def end(children):
     for child in children:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+def told():
+    with open(run + ".err") as file:
+        return file.read().count("a new process takes its place")
 with open(os.path.join(group, "cgroup.procs"), "w") as file:
     file.write(str(os.getpid()))
 for death in range(deaths):
-    before, children = kills(), []
+    before, said, children = kills(), told(), []
     while kills() == before and len(children) < 40:
-        add_to(children)
+        add_to(children, before)
     end(children)
-    time.sleep(0.5)
+    wait_until(lambda: told() > said)
+    steps = os.path.getsize(run + ".out")
+    wait_until(lambda: os.path.getsize(run + ".out") > steps) # done by the new process
 SCRIPT
 echo 64M >"$limit"
 goes_on() { # name
@@ -117,7 +132,7 @@ goes_on() { # name
     done
 }
 goes_on survives
-python3 "$work/hog.py" "$group" 1 || complain 'no process takes memory'
+python3 "$work/hog.py" "$group" 1 "$work/survives" || complain 'no process takes memory'
 tries=0
 until grep -q 'killed by the kernel for lack of memory in step' "$work/survives.err"; do
     tries=$((tries + 1))
@@ -133,7 +148,7 @@ ends survives 130 ''
 ls "$work"/survives/checkpoint_*.mdl >/dev/null || complain 'survives: no checkpoint'
 
 goes_on gives_up
-python3 "$work/hog.py" "$group" 9 &
+python3 "$work/hog.py" "$group" 9 "$work/gives_up" &
 hog=$!
 tries=0
 while kill -0 $process 2>/dev/null; do

@@ -97,9 +97,13 @@ expect "$work/calls" '^make .* check LONG=no$' 'without the long tests'
 bootstrap check --long
 [ "$code" = 0 ] || fail "check --long: exit code $code"
 expect "$work/calls" '^make .* check LONG=yes$' 'with the long tests'
+bootstrap check --build
+[ "$code" = 0 ] || fail "check --build: exit code $code"
+expect "$work/calls" '^make .* check TESTS=$' 'the programs of the tests'
+refuse "$work/calls" '^make .* check LONG=' 'no test'
 bootstrap check --all
 [ "$code" = 64 ] || fail "check --all: exit code $code"
-expect "$work/out" 'check takes --long, or no arguments: --all' 'a wrong flag'
+expect "$work/out" 'check takes --long, --build, or no arguments: --all' 'a wrong flag'
 
 # From a release archive: configure is there, whatever its time; the tools that make it are not
 # needed.

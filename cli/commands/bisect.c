@@ -1,6 +1,7 @@
 /* `csengine bisect`: the first step in which two runs differ, and what differs in it. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/arguments/command_line.h"
 #include "cli/arguments/option_values.h"
@@ -61,6 +62,8 @@ static void print_first_value(const cse_first_value *v)
               v->dtype);
     if (v->file != NULL)
         cse_print(", %s:%d", v->file, v->line);
+    if (strcmp(v->name, v->other_name) != 0)
+        cse_print("; in B %s", v->other_name);
     printf("\n");
     if (v->located) {
         place_of(v->shape, v->first, place, sizeof place);
@@ -91,7 +94,9 @@ static void print_cause(const cse_bisection *b)
                       "digests: its states were changed from outside, or its machine had a "
                       "fault\n",
                       r == 0 ? "A" : "B", b->step);
-    if (b->before.count > 0)
+    if (b->before.count > 0 && b->step == 1)
+        printf("the cause stands before the step: the runs begin with other states\n");
+    else if (b->before.count > 0)
         printf("the cause stands before the step: the checkpoints that the replays begin with "
                "differ, though the digests of the step before are equal: one was changed "
                "after it was written, or the step was begun from elsewhere\n");
@@ -175,10 +180,10 @@ static json_t *first_value_json(const cse_first_value *v)
                             (json_int_t)v->elements, "values", cse_json_finite(v->values[0]),
                             cse_json_finite(v->values[1]), "largest", cse_json_finite(v->largest));
     }
-    return json_pack("{s:s, s:s, s:s, s:b, s:s?, s:o, s:o, s:o}", "name", v->name, "op", v->op,
-                     "dtype", v->dtype, "backward", (int)v->backward, "file", v->file, "line",
-                     v->file != NULL ? json_integer(v->line) : json_null(), "inputs", inputs,
-                     "where", located);
+    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s?, s:o, s:o, s:o}", "name", v->name, "name_in_b",
+                     v->other_name, "op", v->op, "dtype", v->dtype, "backward", (int)v->backward,
+                     "file", v->file, "line", v->file != NULL ? json_integer(v->line) : json_null(),
+                     "inputs", inputs, "where", located);
 }
 
 static void print_json(const cse_command_line *line, const cse_bisection *b,

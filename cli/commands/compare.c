@@ -6,7 +6,7 @@
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
 #include "run/measure/identity_comparison.h"
-#include "run/measure/run_comparison.h"
+#include "run/travel/value_pairs.h"
 
 static void hex(const unsigned char digest[8], char text[17])
 {
@@ -125,16 +125,23 @@ static int show_checkpoints(const cse_command_line *line, const cse_identity_com
 static int show_runs(const cse_command_line *line, const cse_identity_comparison *identity)
 {
     cse_run_comparison c;
+    cse_compared_names pairs;
+    cse_arena *arena = cse_arena_new();
     if (!cse_option_is_on(line, "json"))
         cse_print("identity: %s\n", identity->words.data);
-    cse_status status = cse_run_compare(line->arguments, &c);
+    const bool paired = cse_value_pairs_of_runs(line->arguments, arena, &pairs);
+    cse_status status = cse_run_compare(line->arguments, paired ? &pairs : NULL, &c);
     if (status == CSE_OK && cse_option_is_on(line, "json")) {
         print_json(line->arguments, &c, identity);
     } else if (status == CSE_OK) {
         print_tensors(&c);
+        if (!paired && c.common_steps > 0)
+            printf("  values were matched by name, and \"#3\" in a name is an order of execution, "
+                   "which may differ: the compiled step of a run is not there any more\n");
         print_losses(&c);
     }
     cse_run_comparison_clear(&c);
+    cse_arena_destroy(&arena);
     return status != CSE_OK ? cse_report(status) : c.equal ? 0 : 1;
 }
 

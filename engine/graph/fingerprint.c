@@ -21,9 +21,8 @@ static void add_accumulation(const cse_accumulation *a, cse_text *text)
     cse_pack_count(text, a->stream);
 }
 
-static void add_node(const cse_node *node, cse_text *text)
+static void add_type(const cse_node *node, cse_text *text)
 {
-    const cse_attributes *attributes = &node->attributes;
     cse_pack_text(text, node->op->name);
     if (cse_op_is_outside(node->op))
         cse_pack_text(text, cse_op_code_digest(node->op));
@@ -32,8 +31,10 @@ static void add_node(const cse_node *node, cse_text *text)
     for (int i = 0; i < node->shape.rank; i++)
         cse_pack_number(text, node->shape.dims[i]);
     cse_pack_number(text, node->input_count);
-    for (int i = 0; i < node->input_count; i++)
-        cse_pack_number(text, node->inputs[i]->scratch);
+}
+
+static void add_attributes(const cse_attributes *attributes, cse_text *text)
+{
     cse_pack_number(text, attributes->integer_count);
     for (int i = 0; i < attributes->integer_count; i++)
         cse_pack_number(text, attributes->integers[i]);
@@ -41,6 +42,14 @@ static void add_node(const cse_node *node, cse_text *text)
     for (int i = 0; i < attributes->number_count; i++)
         cse_pack_double(text, attributes->numbers[i]);
     cse_pack_text(text, attributes->text);
+}
+
+static void add_node(const cse_node *node, cse_text *text)
+{
+    add_type(node, text);
+    for (int i = 0; i < node->input_count; i++)
+        cse_pack_number(text, node->inputs[i]->scratch);
+    add_attributes(&node->attributes, text);
     cse_pack_count(text, node->part);
     cse_pack_number(text, node->group);
     cse_pack_count(text, node->space);
@@ -112,4 +121,52 @@ void cse_graph_fingerprint(const cse_graph *graph, char digits[33])
     crypto_generichash(hash, sizeof hash, (const unsigned char *)text.data, text.size, NULL, 0);
     sodium_bin2hex(digits, 33, hash, sizeof hash);
     cse_text_clear(&text);
+}
+
+/* ---- of each node ---- */
+
+/* What a structural node stands for: numbers of entries are those of one graph, names of any. */
+static void add_entry(const cse_graph *graph, const cse_node *node, cse_text *text)
+{
+    const int64_t entry = node->attributes.integer_count > 0 ? node->attributes.integers[0] : 0;
+    if (node->op == &cse_op_constant)
+        add_attributes(&node->attributes, text);
+    else if (node->op == &cse_op_input)
+        cse_pack_text(text, graph->inputs[entry].name);
+    else if (node->op == &cse_op_state || node->op == &cse_op_assign)
+        cse_pack_text(text, graph->states[entry].name);
+    else if (node->op == &cse_op_fetch)
+        cse_pack_text(text, graph->fetches[entry].name);
+}
+
+static void digest_node(const cse_graph *graph, const cse_node *node, cse_node_digest *digests)
+{
+    cse_text text = { 0 };
+    cse_node_digest *digest = &digests[node->scratch];
+    add_type(node, &text);
+    if (node->op->kind == CSE_OP_STRUCTURAL)
+        add_entry(graph, node, &text);
+    else
+        add_attributes(&node->attributes, &text);
+    add_accumulation(&node->accumulation, &text);
+    for (int i = 0; i < node->input_count; i++)
+        for (int w = 0; w < 2; w++)
+            cse_pack_count(&text, digests[node->inputs[i]->scratch].words[w]);
+    crypto_generichash((unsigned char *)digest->words, sizeof digest->words,
+                       (const unsigned char *)text.data, text.size, NULL, 0);
+    cse_text_clear(&text);
+}
+
+void cse_graph_node_digests(const cse_graph *graph, cse_node_digest *digests)
+{
+    for (int n = 0; n < graph->node_count; n++)
+        graph->nodes[n]->scratch = n;
+    for (int n = 0; n < graph->node_count; n++)
+        digest_node(graph, graph->nodes[n], digests);
+    /* A partitioned sum has no input; its terms depend on no sum. */
+    for (int r = 0; r < graph->reduction_count; r++)
+        graph->reductions[r].sum->scratch = graph->reductions[r].partial->scratch;
+    for (int n = 0; n < graph->node_count; n++)
+        if (graph->nodes[n]->op != &cse_op_batch_sum)
+            digest_node(graph, graph->nodes[n], digests);
 }

@@ -332,6 +332,16 @@ cse_status cse_graph_from_json(const char *json, size_t size, cse_graph **graph)
  * inputs, batch split; not source locations, nor the states' first values. */
 void cse_graph_fingerprint(const cse_graph *graph, char digits[33]);
 
+/* What a node computes from states, inputs and the number of the step: equal in two graphs, or of
+ * two nodes, where the same ops compute it from the same names, whatever else is in the graphs. A
+ * partitioned sum has that of its terms. */
+typedef struct cse_node_digest {
+    uint64_t words[2];
+} cse_node_digest;
+
+/* Writes graph->node_count digests; that of a node is at its `scratch`. */
+void cse_graph_node_digests(const cse_graph *graph, cse_node_digest *digests);
+
 /* Values a group reads that other groups (or the engine) provide, in the order of their first use.
  * Reshapes are looked through: what is returned is stored somewhere. Returns the count. */
 int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *inputs[], int most);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/name_index.h"
 #include "store/cursor.h"
 
 enum { RUNS = CSE_COMPARED_RUNS };
@@ -25,6 +26,8 @@ typedef struct step_tensors {
 typedef struct reading {
     cse_store_reader *readers[RUNS];
     step_tensors at[RUNS];
+    const cse_compared_names *pairs; /* NULL: equal names */
+    cse_name_index paired[RUNS];     /* the number of a name's pair */
     cse_run_comparison *result;
 } reading;
 
@@ -99,6 +102,29 @@ static const tensor *find(const step_tensors *s, const char *name, int from)
     return NULL;
 }
 
+/* The name in the other run of a tensor of run `r`; NULL: it has no pair. */
+static const char *partner_of(const reading *c, int r, const char *name)
+{
+    if (c->pairs == NULL)
+        return name;
+    const int pair = cse_name_index_find(&c->paired[r], name);
+    return pair >= 0 ? c->pairs->names[1 - r][pair] : name;
+}
+
+static const tensor *find_partner(const reading *c, int r, const tensor *t, int from)
+{
+    const char *name = partner_of(c, r, t->name);
+    return name != NULL ? find(&c->at[1 - r], name, from) : NULL;
+}
+
+static void index_pairs(reading *c)
+{
+    for (int r = 0; r < RUNS && c->pairs != NULL; r++)
+        for (int i = 0; i < c->pairs->count; i++)
+            if (c->pairs->names[r][i] != NULL)
+                cse_name_index_add(&c->paired[r], c->pairs->names[r][i], i);
+}
+
 /* The copy outlives the reader. */
 static tensor copy_tensor(const tensor *t)
 {
@@ -115,7 +141,7 @@ static void compare_tensors(reading *c)
     cse_run_comparison *result = c->result;
     result->only[0] = result->only[1] = 0;
     for (int i = 0; i < c->at[0].count; i++) {
-        const tensor *a = &c->at[0].tensors[i], *b = find(&c->at[1], a->name, i);
+        const tensor *a = &c->at[0].tensors[i], *b = find_partner(c, 0, a, i);
         result->only[0] += b == NULL;
         if (b == NULL || result->differs || memcmp(a->digest, b->digest, sizeof a->digest) == 0)
             continue;
@@ -124,7 +150,7 @@ static void compare_tensors(reading *c)
         result->first[1] = copy_tensor(b);
     }
     for (int i = 0; i < c->at[1].count; i++)
-        result->only[1] += find(&c->at[0], c->at[1].tensors[i].name, i) == NULL;
+        result->only[1] += find_partner(c, 1, &c->at[1].tensors[i], i) == NULL;
 }
 
 static cse_status compare_steps(reading *c)
@@ -197,10 +223,12 @@ static cse_status compare_losses(reading *c)
     return status;
 }
 
-cse_status cse_run_compare(const char *const runs[RUNS], cse_run_comparison *result)
+cse_status cse_run_compare(const char *const runs[RUNS], const cse_compared_names *pairs,
+                           cse_run_comparison *result)
 {
-    reading c = { .result = result };
+    reading c = { .result = result, .pairs = pairs };
     *result = (cse_run_comparison){ 0 };
+    index_pairs(&c);
     cse_status status = open_steps(&c, runs);
     if (status == CSE_OK)
         status = compare_steps(&c);
@@ -214,6 +242,7 @@ cse_status cse_run_compare(const char *const runs[RUNS], cse_run_comparison *res
         free(c.at[r].tensors);
         cse_cursor_close(&c.at[r].cursor);
         cse_store_reader_close(&c.readers[r]);
+        cse_name_index_clear(&c.paired[r]);
     }
     return status;
 }

@@ -33,10 +33,18 @@ typedef struct cse_run_comparison {
     bool equal; /* in all that was compared */
 } cse_run_comparison;
 
-/* Compares the runs in two model_dirs. CSE_NO_INPUT when they have no step in common. Release the
- * comparison also after a failure. */
+/* Names of tensors that are compared with one another, those of the first run with those of the
+ * second; NULL in the place of one that has no partner. Tensors that are not named here are
+ * compared where their names are equal. */
+typedef struct cse_compared_names {
+    const char *const *names[CSE_COMPARED_RUNS];
+    int count;
+} cse_compared_names;
+
+/* Compares the runs in two model_dirs, tensors by `pairs`, or where it is NULL by equal names.
+ * CSE_NO_INPUT when they have no step in common. Release the comparison also after a failure. */
 cse_status cse_run_compare(const char *const runs[CSE_COMPARED_RUNS],
-                           cse_run_comparison *comparison);
+                           const cse_compared_names *pairs, cse_run_comparison *comparison);
 void cse_run_comparison_clear(cse_run_comparison *comparison);
 
 #endif

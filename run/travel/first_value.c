@@ -11,6 +11,7 @@
 #include "engine/code/execute/execute.h"
 #include "run/measure/run_comparison.h"
 #include "run/travel/computed_values.h"
+#include "run/travel/value_pairs.h"
 #include "store/cursor.h"
 
 enum { RUNS = CSE_FIRST_VALUE_RUNS };
@@ -65,19 +66,16 @@ static void add_inputs(const cse_graph *graph, const cse_node *node, cse_arena *
     }
 }
 
-static cse_status note_inputs(const cse_replay *replay, cse_arena *arena, cse_first_value *value,
-                              bool *computed)
+/* True: its values were computed, so that they can be kept. */
+static bool note_inputs(const cse_graph *graph, cse_arena *arena, cse_first_value *value)
 {
-    cse_graph *graph = NULL;
-    CSE_TRY(cse_replay_graph(replay->folder, &graph));
     const cse_tracked_tensor *row = find_row(graph, value->name);
     value->updates = row == NULL || row->kind == CSE_TRACKED_STATE;
     value->of_step = row != NULL && row->kind != CSE_TRACKED_GRADIENT && !row->node->batch;
-    *computed = row != NULL && row->kind != CSE_TRACKED_STATE;
-    if (*computed)
+    const bool computed = row != NULL && row->kind != CSE_TRACKED_STATE;
+    if (computed)
         add_inputs(graph, row->node, arena, value);
-    cse_graph_destroy(&graph);
-    return CSE_OK;
+    return computed;
 }
 
 /* ---- which element ---- */
@@ -133,7 +131,7 @@ static cse_status compare_microbatch(cse_computed_values *const values[RUNS], in
         cse_tensor_view_begin(&views[r]);
     for (int r = 0; r < RUNS && status == CSE_OK; r++) {
         status = cse_computed_values_add(values[r], part, &views[r]);
-        tensors[r] = find_tensor(&views[r], value->name);
+        tensors[r] = find_tensor(&views[r], r == 0 ? value->name : value->other_name);
     }
     if (status == CSE_OK && tensors[0] != NULL && tensors[1] != NULL &&
         cse_shape_equal(tensors[0]->shape, tensors[1]->shape)) {
@@ -166,13 +164,14 @@ static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int n
     cse_status status = CSE_OK;
     int count = 0;
     for (; count < RUNS && status == CSE_OK; count++)
-        status =
-            cse_replay_run(&(cse_replay_options){ .model_dir = model_dirs[count],
-                                                  .step = step,
-                                                  .num_csx = num_csx,
-                                                  .latest = step - 1,
-                                                  .values = cse_exact_pattern(arena, value->name) },
-                           &replays[count]);
+        status = cse_replay_run(
+            &(cse_replay_options){
+                .model_dir = model_dirs[count],
+                .step = step,
+                .num_csx = num_csx,
+                .latest = step - 1,
+                .values = cse_exact_pattern(arena, count == 0 ? value->name : value->other_name) },
+            &replays[count]);
     for (int r = 0; r < RUNS && status == CSE_OK; r++)
         status = cse_computed_values_open(replays[r].folder, step, &values[r]);
     if (status == CSE_OK)
@@ -186,10 +185,13 @@ static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int n
 
 /* ---- the node ---- */
 
-static void take_tensor(const cse_compared_tensor *tensor, cse_arena *arena, cse_first_value *value)
+static void take_tensor(const cse_compared_tensor tensors[RUNS], cse_arena *arena,
+                        cse_first_value *value)
 {
+    const cse_compared_tensor *tensor = &tensors[0];
     *value = (cse_first_value){ .found = true,
                                 .name = cse_arena_string(arena, tensor->name),
+                                .other_name = cse_arena_string(arena, tensors[1].name),
                                 .op = cse_arena_string(arena, tensor->op),
                                 .dtype = cse_arena_string(arena, tensor->dtype),
                                 .file = tensor->file != NULL ? cse_arena_string(arena, tensor->file)
@@ -199,20 +201,36 @@ static void take_tensor(const cse_compared_tensor *tensor, cse_arena *arena, cse
                                 .microbatch = -1 };
 }
 
+/* By the digests of the tensors of both graphs. */
+static cse_status compare_digests(const cse_replay replays[RUNS], cse_graph *const graphs[RUNS],
+                                  cse_arena *arena, cse_first_value *value)
+{
+    const cse_compared_names pairs = cse_value_pairs_find(graphs, arena);
+    cse_run_comparison comparison = { .differs = false };
+    const cse_status status = cse_run_compare(
+        (const char *const[RUNS]){ replays[0].folder, replays[1].folder }, &pairs, &comparison);
+    if (status == CSE_OK && comparison.differs)
+        take_tensor(comparison.first, arena, value);
+    cse_run_comparison_clear(&comparison);
+    return status;
+}
+
 cse_status cse_first_value_find(const char *const model_dirs[RUNS], const cse_replay replays[RUNS],
                                 int num_csx, cse_arena *arena, cse_first_value *value)
 {
-    cse_run_comparison comparison = { .differs = false };
+    cse_graph *graphs[RUNS] = { NULL, NULL };
     bool computed = false;
+    cse_status status = CSE_OK;
     *value = (cse_first_value){ .found = false };
-    cse_status status = cse_run_compare(
-        (const char *const[RUNS]){ replays[0].folder, replays[1].folder }, &comparison);
-    if (status == CSE_OK && comparison.differs)
-        take_tensor(&comparison.first[0], arena, value);
-    cse_run_comparison_clear(&comparison);
+    for (int r = 0; r < RUNS && status == CSE_OK; r++)
+        status = cse_replay_graph(replays[r].folder, &graphs[r]);
+    if (status == CSE_OK)
+        status = compare_digests(replays, graphs, arena, value);
     if (status == CSE_OK && value->found)
-        status = note_inputs(&replays[0], arena, value, &computed);
-    if (status == CSE_OK && computed)
+        computed = note_inputs(graphs[0], arena, value);
+    for (int r = 0; r < RUNS; r++)
+        cse_graph_destroy(&graphs[r]);
+    if (computed)
         status = locate(model_dirs, replays[0].step, num_csx, arena, value);
     return status;
 }

@@ -15,7 +15,8 @@ typedef struct cse_first_input {
 
 typedef struct cse_first_value {
     bool found;
-    const char *name, *op, *dtype, *file; /* `file`: NULL where it is not known */
+    const char *name, *op, *dtype, *file; /* in the first run; `file`: NULL where not known */
+    const char *other_name;               /* in the second run */
     int line;
     bool backward;
     bool updates; /* it is a state, or its update */

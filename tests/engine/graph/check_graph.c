@@ -219,6 +219,49 @@ START_TEST(fingerprints_tell_graphs_apart)
 }
 END_TEST
 
+/* The digest that a node has in its graph. */
+static cse_node_digest digest_of(cse_graph *graph, const cse_node *node)
+{
+    cse_node_digest *digests = calloc((size_t)graph->node_count, sizeof *digests);
+    cse_graph_node_digests(graph, digests);
+    const cse_node_digest digest = digests[node->scratch];
+    free(digests);
+    return digest;
+}
+
+static bool same_digest(cse_graph *const graphs[2], const cse_node *a, const cse_node *b)
+{
+    const cse_node_digest first = digest_of(graphs[0], a), second = digest_of(graphs[1], b);
+    return memcmp(&first, &second, sizeof first) == 0;
+}
+
+START_TEST(digests_of_nodes_follow_what_they_compute)
+{
+    cse_graph *graphs[2] = { small_graph(), small_graph() };
+    cse_graph *a = graphs[0], *b = graphs[1];
+    cse_node *x[2] = { a->inputs[0].node, b->inputs[0].node };
+    cse_trace_begin(a);
+    cse_node *sum_a = cse_add(cse_exp(x[0]), cse_full(cse_shape_of(), 2));
+    cse_trace_end();
+    cse_trace_begin(b);
+    cse_node *between = cse_sqrt(x[1]);
+    cse_node *two = cse_full(cse_shape_of(), 2);
+    cse_node *sum_b = cse_add(cse_exp(x[1]), two);
+    cse_node *three = cse_add(cse_exp(x[1]), cse_full(cse_shape_of(), 3));
+    cse_trace_end();
+    ck_assert(same_digest(graphs, sum_a, sum_b));
+    ck_assert(!same_digest(graphs, sum_a, three));
+    ck_assert(!same_digest(graphs, sum_a, between));
+    ck_assert(same_digest(graphs, a->states[0].next, b->states[0].next));
+    /* Of another state's value they are others. */
+    b->states[0].name = "model.other";
+    ck_assert(!same_digest(graphs, a->states[0].next, b->states[0].next));
+    ck_assert(same_digest(graphs, sum_a, sum_b));
+    cse_graph_destroy(&graphs[0]);
+    cse_graph_destroy(&graphs[1]);
+}
+END_TEST
+
 START_TEST(the_first_error_is_kept_with_its_place)
 {
     cse_graph *graph = small_graph();
@@ -267,6 +310,7 @@ int main(void)
     tcase_add_test(cases, fingerprints_tell_graphs_apart);
     tcase_add_test(cases, fingerprints_leave_out_what_nobody_needs);
     tcase_add_test(cases, losses_of_merged_rows_are_the_same_graph);
+    tcase_add_test(cases, digests_of_nodes_follow_what_they_compute);
     tcase_add_test(cases, the_first_error_is_kept_with_its_place);
     tcase_add_test(cases, reading_a_value_inside_a_step_is_an_error);
     suite_add_tcase(suite, cases);

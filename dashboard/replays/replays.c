@@ -17,6 +17,7 @@
 
 #include "dashboard/checks/checker.h"
 #include "dashboard/checks/job_limits.h"
+#include "dashboard/replays/replay_code.h"
 #include "engine/base/arena.h"
 #include "engine/base/directory.h"
 #include "engine/base/job_environment.h"
@@ -36,6 +37,7 @@ typedef struct replay {
     int64_t step;
     json_t *options;
     char folder[PATH_MAX];
+    char code[PATH_MAX]; /* that compiled steps stay in; "": those of the run */
     /* With the lock held. */
     replay_state state;
     char *message; /* why it failed */
@@ -184,6 +186,8 @@ static char **words_of(const replay *r)
     add_word(words, &count, "--num_csx=1");
     add_word(words, &count, "--step=%" PRId64, r->step);
     add_options(r, words, &count);
+    if (r->code[0] != '\0')
+        add_word(words, &count, "--compile_dir=%s", r->code);
     if (o->root != NULL)
         count += cse_job_limits_words(o->confinement, words + count,
                                       MOST_WORDS - count - 2 < MOST_LIMITS ? MOST_WORDS - count - 2
@@ -272,6 +276,8 @@ static void *compute(void *self)
                                     .seconds = CSE_REPLAY_SECONDS,
                                     .most_output = MOST_ANSWER + 1 };
     const cse_status status = cse_checker_run(&call, &output, &end);
+    if (r->code[0] != '\0')
+        cse_replay_code_bound(r->all->options.root, &cse_replay_code_usual);
     take_end(r, status, &output, end);
     cse_remove_tree(r->folder);
     cse_text_clear(&output);
@@ -298,9 +304,13 @@ static cse_status begin(cse_replays *all, const cse_step_question *q, replay **b
     replay *r = cse_calloc(1, sizeof *r);
     *begun = NULL;
     cse_status status = make_folder(all, r->folder);
+    if (status == CSE_OK && all->options.root != NULL)
+        status = cse_replay_code_make(all->options.root, q->job, q->created_ms, r->code);
     if (status == CSE_OK && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, r->connection) != 0)
         status = cse_fail(CSE_TEMPORARY, "socketpair: %s", strerror(errno));
     if (status != CSE_OK) {
+        if (r->folder[0] != '\0')
+            rmdir(r->folder);
         free(r);
         return status;
     }
@@ -441,6 +451,20 @@ bool cse_replays_end(cse_replays *all, const char *job, int64_t step)
     return r != NULL;
 }
 
+void cse_replays_forget(cse_replays *all, const char *job)
+{
+    pthread_mutex_lock(&all->lock);
+    for (replay *r = all->first; r != NULL; r = r->next)
+        if (strcmp(r->job, job) == 0) {
+            r->is_forgotten = true;
+            hang_up(r);
+        }
+    drop_old(all);
+    if (all->options.root != NULL) /* what one that ends now adds goes at its end */
+        cse_replay_code_remove(all->options.root, job);
+    pthread_mutex_unlock(&all->lock);
+}
+
 /* ---- beginning and end ---- */
 
 /* What a server that was killed left of them is removed. */
@@ -453,6 +477,7 @@ cse_replays *cse_replays_new(const cse_replays_options *options)
     if (options->root != NULL) {
         snprintf(all->folder, sizeof all->folder, "%s/.replays", options->root);
         cse_remove_tree(all->folder);
+        cse_replay_code_bound(options->root, &cse_replay_code_usual);
     } else {
         snprintf(all->folder, sizeof all->folder, "%s",
                  temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");

@@ -33,6 +33,7 @@ static void begin_replay(const cse_request *request, cse_answer *answer)
     if (has_done(&run, step, answer)) {
         const cse_step_question question = { .job = run.job.record.id,
                                              .model_dir = run.job.record.model_dir,
+                                             .created_ms = run.job.record.created_ms,
                                              .step = step,
                                              .options = request->body };
         const cse_status status =

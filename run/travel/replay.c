@@ -240,11 +240,22 @@ static cse_status link_start(const char *model_dir, const cse_replay *replay, bo
     return CSE_OK;
 }
 
+static void add_compile_dir(words *w, const cse_replay_options *o)
+{
+    const char *place = o->compile_dir;
+    if (place != NULL && o->confinement != NULL)
+        add(w, cse_arena_printf(w->arena, "--output_root=%s", place));
+    if (place == NULL && o->confinement == NULL)
+        place = compiled_in(o->model_dir, w->arena);
+    if (place != NULL)
+        add(w, cse_arena_printf(w->arena, "--compile_dir=%s", place));
+}
+
 static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool from_start,
                            cse_arena *arena)
 {
     char executable[PATH_MAX];
-    const char *yaml = NULL, *compiled = compiled_in(o->model_dir, arena);
+    const char *yaml = NULL;
     words w = { .arena = arena };
     CSE_TRY(cse_replay_configuration(o->model_dir, arena, &yaml));
     CSE_TRY(cse_worker_executable(NULL, executable, sizeof executable));
@@ -266,8 +277,7 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool
         add(&w, o->confinement[i]);
     add_settings(&w, o, from_start);
     add(&w, cse_arena_printf(arena, "--model_dir=%s", replay->folder));
-    if (compiled != NULL && o->confinement == NULL)
-        add(&w, cse_arena_printf(arena, "--compile_dir=%s", compiled));
+    add_compile_dir(&w, o);
     add(&w, cse_arena_printf(arena, "--max_steps=%" PRId64, o->step > 0 ? o->step : 1));
     add(&w, config);
     CSE_TRY(run_child(&w, yaml, replay->folder));

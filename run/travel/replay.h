@@ -22,6 +22,9 @@ typedef struct cse_replay_options {
      * step is done again even where it has a checkpoint. */
     const char *values;
     const char *place; /* the folder that its own is made in; NULL: $TMPDIR */
+    /* Where its compiled steps lie; NULL: where those of the run do, or, when it is confined, in
+     * its own folder. A confined one may write there. */
+    const char *compile_dir;
     /* Options of its `csengine start`, which confine it to its own folder and others, ended by
      * NULL; NULL: it is not confined. */
     const char *const *confinement;

@@ -39,6 +39,23 @@ expect 0 "these are the run's bits" inspect run --step 3 --confine --data_root "
 expect 64 'has no effect without --confine' inspect run --step 3 --data_root "$work"
 [ -z "$(ls "$TMPDIR")" ] || fail "replays left $(ls "$TMPDIR")"
 
+# ---- steps that are compiled once ----
+
+numbers() { ls -di "$1"/* | sort; } # of the compiled steps in a folder
+expect 0 "these are the run's bits" inspect run --step 3 --tensor fc_layers.0.relu
+numbers compiled >before
+expect 0 "these are the run's bits" inspect run --step 8 --tensor fc_layers.0.relu
+numbers compiled | cmp -s before - || fail 'a second question compiled a step'
+grep -q . before || fail 'nothing is kept where the run has its compiled steps'
+for step in 3 8; do
+    expect 0 "these are the run's bits" inspect run --step $step --confine --data_root "$work" \
+        --compile_dir own/steps
+    numbers own/steps >own.$step
+done
+cmp -s own.3 own.8 || fail "--compile_dir: $(cat own.3 own.8)"
+[ "$(wc -l <own.3)" -eq 1 ] || fail "--compile_dir: $(cat own.3)"
+numbers compiled | cmp -s before - || fail '--compile_dir: the steps of the run were used'
+
 # ---- planted differences ----
 
 expect 0 'equal: the digests of all 40 steps' bisect run twin

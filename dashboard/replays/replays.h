@@ -5,7 +5,7 @@
  * was found is kept for the newest of them, and the values themselves where a client asks for that,
  * in a file without a name, which ends with the server. The replay of a job in a queue may touch
  * what the job might, in a folder of its own below the queue's; it never changes the run. What it
- * compiles stays for the next one of the job (replay_code.h). */
+ * compiles, and its states, stay for the next ones of the job (replay_folders.h). */
 #ifndef CSE_DASHBOARD_REPLAYS_REPLAYS_H
 #define CSE_DASHBOARD_REPLAYS_REPLAYS_H
 

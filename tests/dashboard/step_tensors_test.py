@@ -278,14 +278,22 @@ def a_second_question_compiles_nothing():
     try:
         submit(server, "a", STEPS, checkpoint=20)
         submit(server, "b", STEPS, checkpoint=20)
-        run = {name: os.stat(f"{support.COMPILED}/{name}").st_mtime_ns for name in os.listdir(support.COMPILED)}
         equal(ask(server, "a", 33, {"keep": True}).status, 202)
-        equal(found(server, "a", 33)["answer"]["bits"], "same")
+        answer = found(server, "a", 33)["answer"]
+        equal((answer["bits"], answer["from"], answer["from_kept"]), ("same", 20, False))
         first = code_of(root, "a")
         equal(len(first), 1)
-        equal(ask(server, "a", 47, {"keep": True}).status, 202)
-        equal(found(server, "a", 47)["answer"]["bits"], "same")
+        equal(ask(server, "a", 37, {"keep": True, "values": 2}).status, 202)
+        answer = found(server, "a", 37)["answer"]
+        equal((answer["bits"], answer["from"], answer["from_kept"]), ("same", 33, True))
+        local = inspect(f"{root}/a", "--step", "37", "--all", "--values", "2", "--kept_states", "0")
+        equal((local["from"], local["from_kept"]), (20, False))
+        for begun in "from", "from_kept", "words", "run":
+            del answer[begun], local[begun]
+        equal(answer, local)
+        equal(os.path.exists(f"{root}/a/replayed"), False)
         equal(code_of(root, "a"), first)
+        run = {name: os.stat(f"{support.COMPILED}/{name}").st_mtime_ns for name in os.listdir(support.COMPILED)}
         # It is read: one that is damaged is compiled again. What else lies there goes.
         (place,) = first
         with open(f"{place}/step.plan", "ab") as f:
@@ -311,6 +319,7 @@ def a_second_question_compiles_nothing():
         equal(code_of(root, "a"), again)
         equal(server.request("DELETE", f"{API}/jobs/a", headers={"If-Match": "*"}).status, 204)
         equal(code_of(root, "a"), {})
+        equal([name[0] for name in os.listdir(f"{root}/.replay_states")], ["b"])
         equal(len(code_of(root, "b")), 1)
     finally:
         server.stop()

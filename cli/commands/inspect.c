@@ -1,6 +1,8 @@
 /* `csengine inspect`: any tensor of any past step of a run, by replay, with the proof that it is
  * the run's. */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
+#include "engine/base/directory.h"
 #include "engine/base/types/shape.h"
 #include "run/travel/computed_values.h"
 #include "run/travel/replay.h"
@@ -28,6 +31,8 @@ enum { NODES_FOR_A_VALUE = 8 };
 
 typedef struct question {
     const char *run, *pattern, *output;
+    cse_kept_states kept;
+    const char *compile_dir; /* absolute; NULL: as the replay chooses */
     int64_t step, num_csx, values;
     int64_t microbatch, sample; /* -1: of all */
     bool computed;              /* of what the step computes, not of the states after it */
@@ -51,7 +56,8 @@ static void print_head(const question *q, const cse_replay *replay)
     else if (replay->step == 0)
         printf("begun again\n");
     else
-        cse_print("steps %" PRId64 " to %" PRId64 " done again\n", replay->from + 1, replay->step);
+        cse_print("steps %" PRId64 " to %" PRId64 " done again%s\n", replay->from + 1, replay->step,
+                  replay->from_kept ? ", from states that an earlier replay left" : "");
     cse_print("%s\n%s%s%s", replay->words.data, digits[0] != '\0' ? "chain " : "", digits,
               digits[0] != '\0' ? "\n" : "");
 }
@@ -61,9 +67,10 @@ static json_t *head_json(const question *q, const cse_replay *replay)
     char digits[2 * CSE_CHAIN_BYTES + 1] = "";
     if (replay->has_chain)
         sodium_bin2hex(digits, sizeof digits, replay->chain, CSE_CHAIN_BYTES);
-    return json_pack("{s:s, s:I, s:I, s:s, s:s, s:o}", "run", q->run, "step",
-                     (json_int_t)replay->step, "from", (json_int_t)replay->from, "bits",
-                     cse_replay_verdict_name(replay->verdict), "words", replay->words.data, "chain",
+    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:s, s:o}", "run", q->run, "step",
+                     (json_int_t)replay->step, "from", (json_int_t)replay->from, "from_kept",
+                     replay->from_kept, "bits", cse_replay_verdict_name(replay->verdict), "words",
+                     replay->words.data, "chain",
                      replay->has_chain ? json_string(digits) : json_null());
 }
 
@@ -241,6 +248,8 @@ static cse_status do_replay(question *q, cse_replay *replay)
                                    .step = q->step,
                                    .num_csx = (int)q->num_csx,
                                    .latest = INT64_MAX,
+                                   .kept = q->kept,
+                                   .compile_dir = q->compile_dir,
                                    .confinement = q->confinement,
                                    .values = !q->computed         ? NULL
                                              : q->pattern != NULL ? q->pattern
@@ -313,6 +322,8 @@ static cse_status watch(const question *q)
                                          .step = q->last,
                                          .num_csx = (int)q->num_csx,
                                          .every = q->every,
+                                         .kept = q->kept,
+                                         .compile_dir = q->compile_dir,
                                          .confinement = q->confinement,
                                          .latest = q->first - 1 };
     cse_status status = cse_replay_run(&options, &replay);
@@ -404,6 +415,35 @@ static cse_status read_confinement(const cse_command_line *line, cse_arena *aren
     return CSE_OK;
 }
 
+/* The replay starts in the folder of the run's configuration, so that the path is absolute. */
+static cse_status read_compile_dir(const cse_command_line *line, cse_arena *arena, question *q)
+{
+    char whole[PATH_MAX];
+    const char *given = cse_option_value(line, "compile_dir");
+    if (given == NULL)
+        return CSE_OK;
+    CSE_TRY(cse_make_directories("compile_dir", given));
+    if (realpath(given, whole) == NULL)
+        return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: %s", given, strerror(errno));
+    q->compile_dir = cse_arena_string(arena, whole);
+    return CSE_OK;
+}
+
+static cse_status read_kept(const cse_command_line *line, cse_arena *arena, question *q)
+{
+    static const int64_t most[] = { 0, 1000 };
+    const char *given = cse_option_value(line, "states_dir");
+    int64_t count = CSE_KEPT_STATES;
+    CSE_TRY(cse_option_integer(line, "kept_states", most, &count));
+    if (given != NULL)
+        CSE_TRY(cse_make_directories("states_dir", given));
+    q->kept =
+        (cse_kept_states){ .folder = given != NULL ? given
+                                                   : cse_arena_printf(arena, "%s/replayed", q->run),
+                           .most = (int)count };
+    return CSE_OK;
+}
+
 static int run(const cse_command_line *line)
 {
     cse_arena *arena = cse_arena_new();
@@ -420,6 +460,10 @@ static int run(const cse_command_line *line)
     cse_status status = read_question(line, &q);
     if (status == CSE_OK)
         status = read_confinement(line, arena, &q);
+    if (status == CSE_OK)
+        status = read_compile_dir(line, arena, &q);
+    if (status == CSE_OK)
+        status = read_kept(line, arena, &q);
     if (status == CSE_OK && q.all)
         q.computed = q.step > 0;
     else if (status == CSE_OK && q.step > 0 && q.pattern != NULL && !q.computed)
@@ -447,6 +491,12 @@ static const cse_option options[] = {
     { "watch", "PATTERN", NULL, "a line for each of these tensors and each of --steps" },
     { "steps", "A..B", NULL, "with --watch: the steps" },
     { "every", "N", NULL, "with --watch: only steps that are multiples of N, and the last" },
+    { "compile_dir", "DIR", NULL,
+      "compiled steps of the replay lie there; default: where those of the run do" },
+    { "kept_states", "N", NULL,
+      "the states after so many replays stay, the last used, and later replays begin with them; 4; "
+      "0: none do" },
+    { "states_dir", "DIR", NULL, "they lie there; default: MODEL_DIR/replayed" },
     { "num_csx", "N", NULL, "processes that compute; default: as the run had" },
     { "confine", NULL, NULL,
       "restricts the replay to a folder of its own, and to the folders below" },

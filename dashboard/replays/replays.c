@@ -17,6 +17,7 @@
 
 #include "dashboard/checks/checker.h"
 #include "dashboard/checks/job_limits.h"
+#include "dashboard/replays/replay_folders.h"
 #include "engine/base/arena.h"
 #include "engine/base/directory.h"
 #include "engine/base/job_environment.h"
@@ -36,6 +37,8 @@ typedef struct replay {
     int64_t step;
     json_t *options;
     char folder[PATH_MAX];
+    /* That compiled steps and states stay in; "": those of the run. */
+    char code[PATH_MAX], states[PATH_MAX];
     /* With the lock held. */
     replay_state state;
     char *message; /* why it failed */
@@ -184,6 +187,10 @@ static char **words_of(const replay *r)
     add_word(words, &count, "--num_csx=1");
     add_word(words, &count, "--step=%" PRId64, r->step);
     add_options(r, words, &count);
+    if (r->code[0] != '\0') {
+        add_word(words, &count, "--compile_dir=%s", r->code);
+        add_word(words, &count, "--states_dir=%s", r->states);
+    }
     if (o->root != NULL)
         count += cse_job_limits_words(o->confinement, words + count,
                                       MOST_WORDS - count - 2 < MOST_LIMITS ? MOST_WORDS - count - 2
@@ -256,6 +263,24 @@ static void take_end(replay *r, cse_status status, const cse_text *output, cse_c
     pthread_mutex_unlock(&r->all->lock);
 }
 
+/* ---- what they leave ---- */
+
+static const cse_replay_kind *const kinds[] = { &cse_replay_code, &cse_replay_states };
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static void bound_folders(const cse_replays *all)
+{
+    for (size_t i = 0; all->options.root != NULL && i < KINDS; i++)
+        cse_replay_folders_bound(kinds[i], all->options.root);
+}
+
+static cse_status make_folders(const cse_replays *all, const cse_step_question *q, replay *r)
+{
+    const char *root = all->options.root;
+    CSE_TRY(cse_replay_folder_make(&cse_replay_code, root, q->job, q->created_ms, r->code));
+    return cse_replay_folder_make(&cse_replay_states, root, q->job, q->created_ms, r->states);
+}
+
 static void *compute(void *self)
 {
     replay *r = self;
@@ -272,6 +297,7 @@ static void *compute(void *self)
                                     .seconds = CSE_REPLAY_SECONDS,
                                     .most_output = MOST_ANSWER + 1 };
     const cse_status status = cse_checker_run(&call, &output, &end);
+    bound_folders(r->all);
     take_end(r, status, &output, end);
     cse_remove_tree(r->folder);
     cse_text_clear(&output);
@@ -298,9 +324,13 @@ static cse_status begin(cse_replays *all, const cse_step_question *q, replay **b
     replay *r = cse_calloc(1, sizeof *r);
     *begun = NULL;
     cse_status status = make_folder(all, r->folder);
+    if (status == CSE_OK && all->options.root != NULL)
+        status = make_folders(all, q, r);
     if (status == CSE_OK && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, r->connection) != 0)
         status = cse_fail(CSE_TEMPORARY, "socketpair: %s", strerror(errno));
     if (status != CSE_OK) {
+        if (r->folder[0] != '\0')
+            rmdir(r->folder);
         free(r);
         return status;
     }
@@ -441,6 +471,21 @@ bool cse_replays_end(cse_replays *all, const char *job, int64_t step)
     return r != NULL;
 }
 
+void cse_replays_forget(cse_replays *all, const char *job)
+{
+    pthread_mutex_lock(&all->lock);
+    for (replay *r = all->first; r != NULL; r = r->next)
+        if (strcmp(r->job, job) == 0) {
+            r->is_forgotten = true;
+            hang_up(r);
+        }
+    drop_old(all);
+    if (all->options.root != NULL) /* what one that ends now adds goes at its end */
+        for (size_t i = 0; i < KINDS; i++)
+            cse_replay_folders_remove(kinds[i], all->options.root, job);
+    pthread_mutex_unlock(&all->lock);
+}
+
 /* ---- beginning and end ---- */
 
 /* What a server that was killed left of them is removed. */
@@ -453,6 +498,7 @@ cse_replays *cse_replays_new(const cse_replays_options *options)
     if (options->root != NULL) {
         snprintf(all->folder, sizeof all->folder, "%s/.replays", options->root);
         cse_remove_tree(all->folder);
+        bound_folders(all);
     } else {
         snprintf(all->folder, sizeof all->folder, "%s",
                  temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");

@@ -4,7 +4,8 @@
  * One is computed at a time, by one process of its run, for a bounded time, and can be ended; what
  * was found is kept for the newest of them, and the values themselves where a client asks for that,
  * in a file without a name, which ends with the server. The replay of a job in a queue may touch
- * what the job might, in a folder of its own below the queue's; it never changes the run. */
+ * what the job might, in a folder of its own below the queue's; it never changes the run. What it
+ * compiles, and its states, stay for the next ones of the job (replay_folders.h). */
 #ifndef CSE_DASHBOARD_REPLAYS_REPLAYS_H
 #define CSE_DASHBOARD_REPLAYS_REPLAYS_H
 
@@ -32,6 +33,7 @@ void cse_replays_close(cse_replays **replays);
 
 typedef struct cse_step_question {
     const char *job, *model_dir;
+    int64_t created_ms; /* of the job */
     int64_t step;
     /* {tensor, values, computed, microbatch, sample}, each as the option of `csengine inspect`; may
      * be NULL. {keep: true}: the values are kept as well, of states and of what is computed. */
@@ -52,5 +54,7 @@ json_t *cse_replays_list(cse_replays *replays, const char *job);
 int cse_replays_open_values(cse_replays *replays, const char *job, int64_t step);
 /* Ends and forgets it; false: nobody has asked. */
 bool cse_replays_end(cse_replays *replays, const char *job, int64_t step);
+/* The job was removed: so are all its replays, and what they compiled. */
+void cse_replays_forget(cse_replays *replays, const char *job);
 
 #endif

@@ -1,4 +1,5 @@
 /* One job: read, created under a chosen id, changed, removed. */
+#include "dashboard/replays/replays.h"
 #include "dashboard/routes/create.h"
 #include "dashboard/routes/route_support.h"
 
@@ -57,10 +58,12 @@ static void delete_job(const cse_request *request, cse_answer *answer)
         return;
     cse_status status =
         cse_jobs_remove(request->server->jobs, cse_request_text(request, "id", ""), revision);
-    if (status == CSE_OK)
+    if (status == CSE_OK) {
+        cse_replays_forget(request->server->replays, cse_request_text(request, "id", ""));
         cse_answer_empty(answer, 204);
-    else
+    } else {
         answer_refusal(answer, status);
+    }
 }
 
 static const char schemas[] =

@@ -33,6 +33,7 @@ static void begin_replay(const cse_request *request, cse_answer *answer)
     if (has_done(&run, step, answer)) {
         const cse_step_question question = { .job = run.job.record.id,
                                              .model_dir = run.job.record.model_dir,
+                                             .created_ms = run.job.record.created_ms,
                                              .step = step,
                                              .options = request->body };
         const cse_status status =
@@ -107,6 +108,7 @@ static const char schemas[] =
     "  zeros,nan,inf integer  # so many values\n"
     "StepAnswer open\n"
     "  step,from integer  # steps behind `from` were done again\n"
+    "  from_kept boolean  # from states that an earlier replay left\n"
     "  bits 'same'|'other'|'unknown'  # whether these are the run's bits\n"
     "  words string  # the same for people, or what is other\n"
     "  chain string|null\n"
@@ -133,7 +135,8 @@ const cse_route cse_route_step_tensors = {
           .replies = "200 StepTensors" },
         { CSE_OPERATION("POST", "replayStep", begin_replay,
                         "Does a past step again, for any of its tensors"),
-          .doc = "The steps from the nearest checkpoint on are done again by one process, in a "
+          .doc = "The steps from the nearest checkpoint, or the nearest states that an earlier "
+                 "replay left, on are done again by one process, in a "
                  "folder of its own, one replay at a time and for ten minutes at most; GET says "
                  "how far it is, and then what was found and whether these are the run's bits. The "
                  "newest 16 answers are kept while the server lives.",

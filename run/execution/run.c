@@ -480,6 +480,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .paused = session->execution.paused,
         .statistics_every = session->report.numerics_every,
         .state_digests = chains(r),
+        .begins_with = session->plan.begins_with,
         .values_prefix = r->values_prefix,
         .cluster = cluster_of(r),
         .run_directory = session->observer.run_directory,

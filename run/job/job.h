@@ -98,6 +98,7 @@ typedef struct cse_job_settings {
     bool autoload_last_checkpoint;
     bool new_data;               /* resume although the training data are others */
     bool begin_anew;             /* at step 0, where no checkpoint is whole */
+    const char *begins_with;     /* "STEP DIGEST" of the states; NULL: any */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
     const char *weights; /* to begin with where no checkpoint is loaded; NULL: initial ones */
     cse_weights_adapters added; /* to the weights that are loaded; count 0: none */

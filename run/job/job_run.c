@@ -651,6 +651,7 @@ static cse_status run_session(job *j)
     j->session->saving.canonical_configuration = s->canonical_configuration;
     j->session->saving.effective_settings = s->effective_settings;
     j->session->plan.new_data = s->new_data;
+    j->session->plan.begins_with = s->begins_with;
     j->session->plan.no_step_digests = s->no_step_digests;
     j->session->plan.takes_averages = s->mode == CSE_JOB_EVALUATE && s->evaluates_averages;
     j->session->hooks = (cse_session_hooks){

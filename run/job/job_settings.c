@@ -181,6 +181,7 @@ static void read_loop(const cse_config *config, const cse_settings *init,
     settings->save_initial_checkpoint = cse_settings_bool(checkpoint, "save_initial_checkpoint");
     settings->begin_anew = cse_settings_bool(checkpoint, "begin_anew");
     settings->new_data = cse_settings_bool(checkpoint, "new_data");
+    settings->begins_with = cse_settings_text(checkpoint, "begins_with");
     cse_config_start start = cse_config_start_from(config, &settings->checkpoint_path);
     settings->autoload_last_checkpoint = start == CSE_START_NEWEST;
     if (settings->mode == CSE_JOB_TRAIN)

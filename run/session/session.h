@@ -63,8 +63,9 @@ typedef struct cse_session_plan {
     /* cse_load takes only states whose names begin with one of these words, ended by NULL, and no
      * global step; NULL: everything. */
     const char *const *load_only;
-    bool no_step_digests; /* steps of training are not chained (run/session/step_chain.h) */
-    bool takes_averages;  /* cse_load takes averages of weights in place of these */
+    const char *begins_with; /* as of cse_execution; NULL: any states */
+    bool no_step_digests;    /* steps of training are not chained (run/session/step_chain.h) */
+    bool takes_averages;     /* cse_load takes averages of weights in place of these */
     /* Data that later executions read: opened once before the first step of training, so that what
      * is wrong with them ends the run there. */
     const cse_config_plugin *later_data;

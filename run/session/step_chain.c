@@ -57,8 +57,8 @@ void cse_step_chain_begun(cse_step_chain *chain)
 
 static void digest_states(const cse_record *record, unsigned char digest[CSE_CHAIN_PART_BYTES])
 {
-    crypto_generichash(digest, CSE_CHAIN_PART_BYTES, (const unsigned char *)record->state_digests,
-                       (size_t)record->state_digest_count * sizeof *record->state_digests, NULL, 0);
+    _Static_assert((int)CSE_CHAIN_PART_BYTES == (int)CSE_STEP_STATES_BYTES, "one digest");
+    cse_step_states_digest(record->state_digests, record->state_digest_count, digest);
 }
 
 void cse_step_samples_digest(const cse_batching *batching, int64_t count, int64_t step,

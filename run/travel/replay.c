@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,23 +229,46 @@ cse_status cse_replay_graph(const char *folder, cse_graph **graph)
 
 /* ---- the replay ---- */
 
-static cse_status link_start(const char *model_dir, const cse_replay *replay, bool from_start)
+typedef struct task {
+    const cse_replay_options *options;
+    const cse_run_chain *run;
+    cse_arena *arena;
+} task;
+
+/* What it begins with. */
+typedef struct beginning {
+    const char *folder;        /* of the checkpoint of step replay->from; NULL: the run's start */
+    const char *states_digest; /* checkpoint.begins_with; NULL: the checkpoint is the run's own */
+} beginning;
+
+static cse_status link_start(const beginning *b, const cse_replay *replay)
 {
     char from[PATH_MAX], whole[PATH_MAX], to[PATH_MAX];
-    if (from_start)
+    if (b->folder == NULL)
         return CSE_OK;
-    cse_checkpoint_path(model_dir, replay->from, from, sizeof from);
+    cse_checkpoint_path(b->folder, replay->from, from, sizeof from);
     cse_checkpoint_path(replay->folder, replay->from, to, sizeof to);
     if (realpath(from, whole) == NULL || (link(whole, to) != 0 && symlink(whole, to) != 0))
         return cse_fail(CSE_CANNOT_CREATE, "%s: %s", to, strerror(errno));
     return CSE_OK;
 }
 
-static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool from_start,
+static void add_compile_dir(words *w, const cse_replay_options *o)
+{
+    const char *place = o->compile_dir;
+    if (place != NULL && o->confinement != NULL)
+        add(w, cse_arena_printf(w->arena, "--output_root=%s", place));
+    if (place == NULL && o->confinement == NULL)
+        place = compiled_in(o->model_dir, w->arena);
+    if (place != NULL)
+        add(w, cse_arena_printf(w->arena, "--compile_dir=%s", place));
+}
+
+static cse_status do_again(const cse_replay_options *o, cse_replay *replay, const beginning *b,
                            cse_arena *arena)
 {
     char executable[PATH_MAX];
-    const char *yaml = NULL, *compiled = compiled_in(o->model_dir, arena);
+    const char *yaml = NULL;
     words w = { .arena = arena };
     CSE_TRY(cse_replay_configuration(o->model_dir, arena, &yaml));
     CSE_TRY(cse_worker_executable(NULL, executable, sizeof executable));
@@ -255,7 +279,7 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool
         replay->folder[0] = '\0';
         return cse_fail(CSE_CANNOT_CREATE, "no folder for the replay: %s", strerror(errno));
     }
-    CSE_TRY(link_start(o->model_dir, replay, from_start));
+    CSE_TRY(link_start(b, replay));
     const char *config = cse_arena_printf(arena, "%s/config.yaml", replay->folder);
     CSE_TRY(write_file(config, yaml));
     add(&w, executable);
@@ -264,10 +288,11 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool
     add(&w, "--no_dashboard");
     for (int i = 0; o->confinement != NULL && o->confinement[i] != NULL; i++)
         add(&w, o->confinement[i]);
-    add_settings(&w, o, from_start);
+    add_settings(&w, o, b->folder == NULL);
+    if (b->states_digest != NULL)
+        set(&w, cse_arena_printf(arena, "checkpoint.begins_with=%s", b->states_digest));
     add(&w, cse_arena_printf(arena, "--model_dir=%s", replay->folder));
-    if (compiled != NULL && o->confinement == NULL)
-        add(&w, cse_arena_printf(arena, "--compile_dir=%s", compiled));
+    add_compile_dir(&w, o);
     add(&w, cse_arena_printf(arena, "--max_steps=%" PRId64, o->step > 0 ? o->step : 1));
     add(&w, config);
     CSE_TRY(run_child(&w, yaml, replay->folder));
@@ -277,10 +302,81 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool
                : cse_fail(CSE_INTERNAL, "the replay has no checkpoint of step %" PRId64, o->step);
 }
 
-static cse_status replay_with(const cse_replay_options *o, const cse_run_chain *run,
-                              cse_replay *replay, cse_arena *arena)
+/* Does them again and compares. */
+static cse_status do_and_judge(const task *t, const beginning *b, cse_replay *replay)
 {
     cse_run_chain again = { .count = 0 };
+    cse_status status = do_again(t->options, replay, b, t->arena);
+    if (status == CSE_OK)
+        status = cse_run_chain_read(replay->folder, 0, 0, &again);
+    if (status == CSE_OK)
+        cse_replay_judge(t->options->model_dir, t->run, &again, replay);
+    cse_run_chain_clear(&again);
+    return status;
+}
+
+/* From states that an earlier replay left after `step` steps. False, and all is as before, where
+ * they cannot be gone on from, or lead to other bits. */
+static bool go_on(const task *t, int64_t step, cse_replay *replay, cse_status *status)
+{
+    char digits[2 * CSE_CHAIN_PART_BYTES + 1];
+    const cse_replay before = *replay;
+    const cse_kept_states *kept = &t->options->kept;
+    const cse_chain_step *row = cse_run_chain_at(t->run, step);
+    sodium_bin2hex(digits, sizeof digits, row->states, sizeof row->states);
+    const beginning b = {
+        .folder = kept->folder,
+        .states_digest = cse_arena_printf(t->arena, "%" PRId64 " %s", step, digits),
+    };
+    replay->from = step;
+    replay->from_kept = true;
+    *status = do_and_judge(t, &b, replay);
+    if (*status == CSE_NO_INPUT || (*status == CSE_OK && replay->verdict != CSE_REPLAY_OTHER)) {
+        cse_kept_states_touch(kept, step);
+        return true;
+    }
+    cse_replay_clear(replay);
+    *replay = before;
+    return false;
+}
+
+/* Not where settings are others than the run's: then states are not the run's. */
+static cse_kept_states kept_of(const cse_replay_options *o)
+{
+    return o->settings == NULL && o->step > 0 ? o->kept : (cse_kept_states){ .most = 0 };
+}
+
+static cse_status do_steps(const task *t, const beginning *b, cse_replay *replay)
+{
+    const cse_replay_options *o = t->options;
+    const cse_kept_states kept = kept_of(o);
+    const int64_t end = o->latest < o->step - 1 ? o->latest + 1 : o->step;
+    cse_text refused = { 0 };
+    cse_status status = CSE_OK;
+    const int64_t step = cse_kept_states_find(&kept, t->run, replay->from, end, &refused);
+    const bool went_on = step >= 0 && go_on(t, step, replay, &status);
+    if (!went_on)
+        status = do_and_judge(t, b, replay);
+    const bool good = status == CSE_OK && replay->verdict != CSE_REPLAY_OTHER;
+    if (good && !went_on && step >= 0) {
+        cse_kept_states_remove(&kept, step);
+        cse_text_add(&refused,
+                     "; states of step %" PRId64 " that an earlier replay had left could not be "
+                     "gone on from, or led to other bits, and were removed",
+                     step);
+    }
+    if (good && refused.size > 0)
+        cse_text_add(&replay->words, "%s", refused.data);
+    if (good && replay->verdict == CSE_REPLAY_SAME)
+        cse_kept_states_add(&kept, replay->checkpoint, o->step);
+    cse_text_clear(&refused);
+    return status;
+}
+
+static cse_status replay_with(const task *t, cse_replay *replay)
+{
+    const cse_replay_options *o = t->options;
+    const cse_run_chain *run = t->run, none = { .count = 0 };
     int64_t found = 0;
     const int64_t last_begin = o->values != NULL ? o->step - 1 : o->step;
     const int64_t newest = o->latest < last_begin ? o->latest : last_begin;
@@ -291,19 +387,12 @@ static cse_status replay_with(const cse_replay_options *o, const cse_run_chain *
     replay->has_chain = last != NULL;
     if (last != NULL)
         memcpy(replay->chain, last->chain, CSE_CHAIN_BYTES);
-    cse_status status = CSE_OK;
-    if (any && found == o->step && o->settings == NULL) {
-        cse_checkpoint_path(o->model_dir, found, replay->checkpoint, sizeof replay->checkpoint);
-        replay->has_chain = last != NULL && cse_checkpoint_has_chain(replay->checkpoint);
-    } else {
-        status = do_again(o, replay, !any, arena);
-        if (status == CSE_OK)
-            status = cse_run_chain_read(replay->folder, 0, 0, &again);
-    }
-    if (status == CSE_OK)
-        cse_replay_judge(o->model_dir, run, &again, replay);
-    cse_run_chain_clear(&again);
-    return status;
+    if (!any || found != o->step || o->settings != NULL)
+        return do_steps(t, &(beginning){ .folder = any ? o->model_dir : NULL }, replay);
+    cse_checkpoint_path(o->model_dir, found, replay->checkpoint, sizeof replay->checkpoint);
+    replay->has_chain = last != NULL && cse_checkpoint_has_chain(replay->checkpoint);
+    cse_replay_judge(o->model_dir, run, &none, replay);
+    return CSE_OK;
 }
 
 cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay)
@@ -314,7 +403,7 @@ cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay)
     cse_arena *arena = cse_arena_new();
     cse_status status = cse_run_chain_read(options->model_dir, 0, options->step, &run);
     if (status == CSE_OK)
-        status = replay_with(options, &run, replay, arena);
+        status = replay_with(&(task){ options, &run, arena }, replay);
     cse_run_chain_clear(&run);
     cse_arena_destroy(&arena);
     return status;

@@ -10,6 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 #include "engine/graph/graph.h"
+#include "run/travel/kept_states.h"
 #include "run/travel/replay_verdict.h"
 
 typedef struct cse_replay_options {
@@ -22,6 +23,11 @@ typedef struct cse_replay_options {
      * step is done again even where it has a checkpoint. */
     const char *values;
     const char *place; /* the folder that its own is made in; NULL: $TMPDIR */
+    /* It may begin with states that an earlier replay left, and leaves its own. */
+    cse_kept_states kept;
+    /* Where its compiled steps lie; NULL: where those of the run do, or, when it is confined, in
+     * its own folder. A confined one may write there. */
+    const char *compile_dir;
     /* Options of its `csengine start`, which confine it to its own folder and others, ended by
      * NULL; NULL: it is not confined. */
     const char *const *confinement;

@@ -20,6 +20,7 @@ typedef struct cse_replay {
     char folder[PATH_MAX];     /* of its own; "": nothing had to be done */
     char checkpoint[PATH_MAX]; /* with the states after `step` */
     int64_t from, step;        /* steps [from, step) were done again */
+    bool from_kept;            /* from states that an earlier replay left (kept_states.h) */
     cse_replay_verdict verdict;
     int64_t differs;                      /* the first step whose digests are others */
     bool samples_differ;                  /* then: of its samples; else those of the states alone */

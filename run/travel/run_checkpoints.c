@@ -29,18 +29,32 @@ static bool read_chain(const char *path, cse_text *chain)
     return good;
 }
 
+/* As cse_step_chain_text prints it. */
+static bool is_chain_of(const cse_text *stored, const cse_chain_step *row)
+{
+    char wanted[128], digits[2 * CSE_CHAIN_BYTES + 1];
+    sodium_bin2hex(digits, sizeof digits, row->chain, CSE_CHAIN_BYTES);
+    snprintf(wanted, sizeof wanted, "%" PRId64 " %s", row->steps, digits);
+    return strcmp(wanted, stored->data) == 0;
+}
+
 static bool is_of_run(const char *model_dir, const cse_run_chain *chain, int64_t step)
 {
-    char path[PATH_MAX], wanted[128], digits[2 * CSE_CHAIN_BYTES + 1];
+    char path[PATH_MAX];
     const cse_chain_step *row = cse_run_chain_at(chain, step);
     cse_text stored = { 0 };
     cse_checkpoint_path(model_dir, step, path, sizeof path);
     bool good = read_chain(path, &stored);
-    if (good && row != NULL && stored.size > 0) {
-        sodium_bin2hex(digits, sizeof digits, row->chain, CSE_CHAIN_BYTES);
-        snprintf(wanted, sizeof wanted, "%" PRId64 " %s", step, digits);
-        good = strcmp(wanted, stored.data) == 0;
-    }
+    if (good && row != NULL && stored.size > 0)
+        good = is_chain_of(&stored, row);
+    cse_text_clear(&stored);
+    return good;
+}
+
+bool cse_checkpoint_is_of_step(const char *path, const cse_chain_step *row)
+{
+    cse_text stored = { 0 };
+    const bool good = read_chain(path, &stored) && stored.size > 0 && is_chain_of(&stored, row);
     cse_text_clear(&stored);
     return good;
 }

@@ -11,5 +11,7 @@ bool cse_run_checkpoint_before(const char *model_dir, const cse_run_chain *chain
 
 /* Whether the checkpoint says what the chain is after its step. */
 bool cse_checkpoint_has_chain(const char *path);
+/* Whether it is whole and says that the chain after the row's step is that of the row. */
+bool cse_checkpoint_is_of_step(const char *path, const cse_chain_step *row);
 
 #endif

@@ -39,6 +39,53 @@ expect 0 "these are the run's bits" inspect run --step 3 --confine --data_root "
 expect 64 'has no effect without --confine' inspect run --step 3 --data_root "$work"
 [ -z "$(ls "$TMPDIR")" ] || fail "replays left $(ls "$TMPDIR")"
 
+# ---- steps that are compiled once ----
+
+numbers() { ls -di "$1"/* | sort; } # of the compiled steps in a folder
+expect 0 "these are the run's bits" inspect run --step 3 --tensor fc_layers.0.relu
+numbers compiled >before
+expect 0 "these are the run's bits" inspect run --step 8 --tensor fc_layers.0.relu
+numbers compiled | cmp -s before - || fail 'a second question compiled a step'
+grep -q . before || fail 'nothing is kept where the run has its compiled steps'
+for step in 3 8; do
+    expect 0 "these are the run's bits" inspect run --step $step --confine --data_root "$work" \
+        --compile_dir own/steps
+    numbers own/steps >own.$step
+done
+cmp -s own.3 own.8 || fail "--compile_dir: $(cat own.3 own.8)"
+[ "$(wc -l <own.3)" -eq 1 ] || fail "--compile_dir: $(cat own.3)"
+numbers compiled | cmp -s before - || fail '--compile_dir: the steps of the run were used'
+
+# ---- states between questions ----
+
+rm -rf run/replayed
+expect 0 'steps 16 to 25 done again$' inspect run --step 25
+"$csengine" inspect run --step 28 --json --values 4 >with.json 2>out || fail "with: $(cat out)"
+"$csengine" inspect run --step 28 --json --values 4 --kept_states 0 >without.json 2>out ||
+    fail "without: $(cat out)"
+python3 - <<'END' || fail 'states between questions: the answers differ'
+import json
+
+answers = [json.load(open(name)) for name in ("with.json", "without.json")]
+begun = [(answer.pop("from"), answer.pop("from_kept")) for answer in answers]
+assert begun == [(25, True), (15, False)], begun
+assert all(answer.pop("words") for answer in answers)
+assert json.dumps(answers[0]) == json.dumps(answers[1])
+END
+expect 0 'steps 29 to 29 done again, from states that an earlier replay left' inspect run --step 29
+for step in 17 18 19; do
+    expect 0 "these are the run's bits" inspect run --step $step
+done
+[ "$(ls run/replayed | wc -l)" -eq 4 ] || fail "kept: $(ls run/replayed)"
+printf 'X' | dd of=run/replayed/checkpoint_19.mdl bs=1 seek=9000 conv=notrunc 2>/dev/null
+expect 0 'step 19 that an earlier replay had left .* removed' inspect run --step 20
+expect 0 "these are the run's bits" inspect run --step 22 --states_dir elsewhere/states
+[ "$(ls elsewhere/states)" = checkpoint_22.mdl ] || fail "states_dir: $(ls elsewhere/states)"
+cp -r run bare
+rm -r bare/replayed
+expect 0 'steps 16 to 20 done again$' inspect bare --step 20 --kept_states 0
+[ ! -e bare/replayed ] || fail 'kept_states 0: states were kept'
+
 # ---- planted differences ----
 
 expect 0 'equal: the digests of all 40 steps' bisect run twin
@@ -133,7 +180,7 @@ grep -q 'had a fault' out || fail "bytes: $(cat out)"
 rm -r bytes
 cp -r run bytes
 printf 'X' | dd of=bytes/checkpoint_30.mdl bs=1 seek=9000 conv=notrunc 2>/dev/null
-expect 0 'steps 16 to 32 done again' inspect bytes --step 32
+expect 0 'steps 16 to 32 done again' inspect bytes --step 32 --kept_states 0
 
 sed -i '2s/^0/1/' table.csv
 expect 69 'table.csv' inspect run --step 17

@@ -260,5 +260,71 @@ def kept_values_are_read_in_parts():
         server.stop()
 
 
+def code_of(root, job):
+    """The compiled steps that a job's replays have left: {folder: number of its step.so, or of step.plan}."""
+    folders = [name for name in os.listdir(f"{root}/.replay_code") if name.rpartition(".")[0] == job]
+    check(len(folders) <= 1, folders)
+    kept = {}
+    for folder in folders:
+        for name in os.listdir(f"{root}/.replay_code/{folder}"):
+            place = f"{root}/.replay_code/{folder}/{name}"
+            kept[place] = os.stat(f"{place}/step.plan").st_ino
+    return kept
+
+
+def a_second_question_compiles_nothing():
+    root = support.folder()
+    server = Server("--root", root)
+    try:
+        submit(server, "a", STEPS, checkpoint=20)
+        submit(server, "b", STEPS, checkpoint=20)
+        equal(ask(server, "a", 33, {"keep": True}).status, 202)
+        answer = found(server, "a", 33)["answer"]
+        equal((answer["bits"], answer["from"], answer["from_kept"]), ("same", 20, False))
+        first = code_of(root, "a")
+        equal(len(first), 1)
+        equal(ask(server, "a", 37, {"keep": True, "values": 2}).status, 202)
+        answer = found(server, "a", 37)["answer"]
+        equal((answer["bits"], answer["from"], answer["from_kept"]), ("same", 33, True))
+        local = inspect(f"{root}/a", "--step", "37", "--all", "--values", "2", "--kept_states", "0")
+        equal((local["from"], local["from_kept"]), (20, False))
+        for begun in "from", "from_kept", "words", "run":
+            del answer[begun], local[begun]
+        equal(answer, local)
+        equal(os.path.exists(f"{root}/a/replayed"), False)
+        equal(code_of(root, "a"), first)
+        run = {name: os.stat(f"{support.COMPILED}/{name}").st_mtime_ns for name in os.listdir(support.COMPILED)}
+        # It is read: one that is damaged is compiled again. What else lies there goes.
+        (place,) = first
+        with open(f"{place}/step.plan", "ab") as f:
+            f.write(b"x")
+        outside = f"{support.folder()}/kept"
+        with open(outside, "w") as f:
+            f.write("kept")
+        os.symlink(os.path.dirname(outside), f"{os.path.dirname(place)}/link")
+        equal(ask(server, "a", 48, {"keep": True}).status, 202)
+        equal(found(server, "a", 48)["answer"]["bits"], "same")
+        again = code_of(root, "a")
+        equal(list(again), list(first))
+        check(again != first, again)
+        check(os.path.exists(outside), outside)
+        # Each job has its own, the run's are as they were, and it ends with the job.
+        equal(ask(server, "b", 33, {"keep": True}).status, 202)
+        equal(found(server, "b", 33)["answer"]["bits"], "same")
+        equal(len(code_of(root, "b")), 1)
+        check(not set(code_of(root, "b")) & set(again), code_of(root, "b"))
+        equal({name: os.stat(f"{support.COMPILED}/{name}").st_mtime_ns for name in os.listdir(support.COMPILED)}, run)
+        server.stop()
+        server.start()
+        equal(code_of(root, "a"), again)
+        equal(server.request("DELETE", f"{API}/jobs/a", headers={"If-Match": "*"}).status, 204)
+        equal(code_of(root, "a"), {})
+        equal([name[0] for name in os.listdir(f"{root}/.replay_states")], ["b"])
+        equal(len(code_of(root, "b")), 1)
+    finally:
+        server.stop()
+
+
 if __name__ == "__main__":
-    support.main([kept_values_are_read_in_parts, the_answer_is_that_of_inspect, one_is_at_a_time_and_can_be_ended])
+    support.main([kept_values_are_read_in_parts, the_answer_is_that_of_inspect, one_is_at_a_time_and_can_be_ended,
+                  a_second_question_compiles_nothing])

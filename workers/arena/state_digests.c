@@ -2,8 +2,13 @@
 #include "workers/arena/state_digests.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/arena.h"
 #include "engine/base/vector_clones.h"
 
 enum { LANES = CSE_RANGE_LANES, PART_LANES = 4, PARTS = LANES / PART_LANES };
@@ -124,4 +129,40 @@ uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, in
                 digest = mix(digest, state_digest(cluster, graph, &part, group->nodes[n]));
         line += part.end - part.first;
     }
+}
+
+void cse_step_states_digest(const uint64_t *chunks, int64_t count,
+                            unsigned char digest[CSE_STEP_STATES_BYTES])
+{
+    crypto_generichash(digest, CSE_STEP_STATES_BYTES, (const unsigned char *)chunks,
+                       (size_t)count * sizeof *chunks, NULL, 0);
+}
+
+cse_status cse_states_check(const cse_cluster *cluster, const cse_graph *graph, int64_t steps,
+                            const char *wanted)
+{
+    unsigned char digest[CSE_STEP_STATES_BYTES];
+    char digits[2 * CSE_STEP_STATES_BYTES + 1], given[2 * CSE_STEP_STATES_BYTES + 1] = "", rest;
+    int64_t step = -1;
+    if (sscanf(wanted, "%" SCNd64 " %32[0-9a-f]%c", &step, given, &rest) != 2 ||
+        strlen(given) != sizeof given - 1)
+        return cse_fail(CSE_CONFIG,
+                        "checkpoint.begins_with: \"%.60s\": accepted is a step and the digest of "
+                        "its states in 32 hexadecimal digits: \"137 0123...\"",
+                        wanted);
+    if (step != steps)
+        return CSE_OK;
+    const int count = cluster->head->update_chunks;
+    uint64_t *chunks = cse_calloc((size_t)count + 1, sizeof *chunks);
+    for (int chunk = 0; chunk < count; chunk++)
+        chunks[chunk] = cse_chunk_digest(cluster, graph, chunk);
+    cse_step_states_digest(chunks, count, digest);
+    free(chunks);
+    sodium_bin2hex(digits, sizeof digits, digest, sizeof digest);
+    return strcmp(digits, given) == 0
+               ? CSE_OK
+               : cse_fail(CSE_DATA,
+                          "the states after step %" PRId64 " have the digest %s, and not %s "
+                          "(checkpoint.begins_with): the checkpoint is not that of the run",
+                          steps, digits, given);
 }

@@ -15,4 +15,14 @@
  * finds faults; who wants to find states of the same digest can. */
 uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, int chunk);
 
+/* The digest of a step's states: BLAKE2b of those of all chunks. */
+enum { CSE_STEP_STATES_BYTES = 16 };
+void cse_step_states_digest(const uint64_t *chunks, int64_t count,
+                            unsigned char digest[CSE_STEP_STATES_BYTES]);
+
+/* Whether the arena's states, after so many steps, are those of "STEP DIGEST"; of another step they
+ * are not compared. CSE_DATA: they are not; CSE_CONFIG: it is no such text. */
+cse_status cse_states_check(const cse_cluster *cluster, const cse_graph *graph, int64_t steps,
+                            const char *wanted);
+
 #endif

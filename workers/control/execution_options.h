@@ -80,6 +80,9 @@ typedef struct cse_execution {
     bool paused;              /* stands still before its first step, until an operator resumes it */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     bool state_digests;       /* each step has the digests of its states */
+    /* "STEP DIGEST": of the states, where first_step is STEP, as steps have it (state_digests.h);
+     * it fails with CSE_DATA where they have another one. NULL: any. */
+    const char *begins_with;
     const char
         *values_prefix; /* of the paths of files with values of tensors; NULL: none are kept */
     cse_cluster_options cluster;

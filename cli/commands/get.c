@@ -288,6 +288,8 @@ static void show_job(const json_t *job)
     show_time("started", job, "started_ms");
     show_time("ended", job, "ended_ms");
     show_text("duration", cse_age_text(duration_s(job), duration));
+    if (json_is_true(json_object_get(job, "folder_gone")))
+        show_text("folder is gone", cse_json_text(job, "model_dir", ""));
     const json_t *failure = json_object_get(job, "store_failure");
     show_time("not recorded since", failure, "since_ms");
     show_text("because", cse_json_text(failure, "message", ""));

@@ -168,6 +168,8 @@ const char cse_shared_schemas[] =
     "  health [JobHealth]  # what is wrong with how it trains; empty: nothing was found\n"
     "  resources Resources\n"
     "  model_dir string  # directory of the run on the server\n"
+    "  folder_gone boolean  # that directory was removed: what is shown of the run is what the "
+    "server knew of it\n"
     "  host string|null\n"
     "  pid integer|null\n"
     "  exit_code integer|null  # exit code of the job's process, once it ended\n"

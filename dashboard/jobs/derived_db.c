@@ -170,9 +170,10 @@ static void drop(cse_derived_db *db, const cse_derived_key *key)
     end(db, s);
 }
 
-char *cse_derived_db_read(cse_derived_db *db, const cse_derived_key *key)
+char *cse_derived_db_read_any(cse_derived_db *db, const cse_derived_key *key, char **source)
 {
     char *content = NULL;
+    *source = NULL;
     bool is_damaged = false;
     if (db == NULL)
         return NULL;
@@ -182,8 +183,10 @@ char *cse_derived_db_read(cse_derived_db *db, const cse_derived_key *key)
     if (s != NULL && sqlite3_step(s) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(s, 1);
         is_damaged = text == NULL || !is_intact(s, key, text);
-        if (!is_damaged && strcmp((const char *)sqlite3_column_text(s, 0), key->source) == 0)
+        if (!is_damaged) {
             content = cse_strdup(text);
+            *source = cse_strdup((const char *)sqlite3_column_text(s, 0));
+        }
     }
     end(db, s);
     if (is_damaged) {
@@ -192,6 +195,17 @@ char *cse_derived_db_read(cse_derived_db *db, const cse_derived_key *key)
         drop(db, key);
     }
     pthread_mutex_unlock(&db->lock);
+    return content;
+}
+
+char *cse_derived_db_read(cse_derived_db *db, const cse_derived_key *key)
+{
+    char *source, *content = cse_derived_db_read_any(db, key, &source);
+    if (content != NULL && strcmp(source, key->source) != 0) {
+        free(content);
+        content = NULL;
+    }
+    free(source);
     return content;
 }
 

@@ -34,6 +34,8 @@ typedef struct cse_derived_key {
 
 /* The content, owned by the caller; NULL: there is none of this source. */
 char *cse_derived_db_read(cse_derived_db *db, const cse_derived_key *key);
+/* Of whatever source it is, which is given with it, owned by the caller as well. */
+char *cse_derived_db_read_any(cse_derived_db *db, const cse_derived_key *key, char **source);
 /* A failure is no fault: the content is read again. */
 void cse_derived_db_keep(cse_derived_db *db, const cse_derived_key *key, const char *content);
 /* All of a job. */

@@ -2,11 +2,13 @@
 #include "dashboard/jobs/job_table.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dashboard/jobs/job_launcher.h"
@@ -268,6 +270,12 @@ void cse_jobs_each(cse_jobs *jobs, bool (*take)(void *self, const cse_job *job),
 }
 
 /* ---- small questions ---- */
+
+bool cse_job_folder_is_gone(const cse_job_record *record)
+{
+    struct stat about;
+    return stat(record->model_dir, &about) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
 
 void cse_jobs_wake(cse_jobs *jobs)
 {

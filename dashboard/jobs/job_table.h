@@ -70,6 +70,10 @@ const char *cse_jobs_directory_view(const cse_jobs *jobs);
 const char *cse_jobs_executable_view(const cse_jobs *jobs);
 const cse_confinement *cse_jobs_confinement_view(const cse_jobs *jobs);
 
+/* Whether the folder of its run was removed: what is known of it then stands in jobs.db and
+ * derived.db alone. */
+bool cse_job_folder_is_gone(const cse_job_record *record);
+
 /* Wakes the thread that supervises. */
 void cse_jobs_wake(cse_jobs *jobs);
 /* Keeps what was read from the store of a settled job, if it is still as it was then. */

@@ -27,13 +27,22 @@ static bool is_gone(const cse_job *job)
     return cse_store_identify(job->record.model_dir).changed_ms == 0;
 }
 
+/* Whether a source is of the job's last attempt. */
+static bool is_of_attempt(const char *source, const cse_job *job)
+{
+    long long attempt = 0;
+    return sscanf(source, "%*s %*s %lld", &attempt) == 1 && attempt == job->record.attempt;
+}
+
 static void keep(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key, json_t *found)
 {
     char after[SOURCE_BYTES];
     if (!take_source(jobs, job, after) || strcmp(after, key->source) != 0)
         return;
     cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, found });
-    char *content = key->kind != CSE_DERIVED_AT ? json_dumps(found, JSON_COMPACT) : NULL;
+    /* A missing store does not take the place of what was read while it was there. */
+    const bool stays = key->kind != CSE_DERIVED_AT && !is_gone(job);
+    char *content = stays ? json_dumps(found, JSON_COMPACT) : NULL;
     if (content != NULL)
         cse_derived_db_keep(jobs->derived, key, content);
     free(content);
@@ -62,6 +71,28 @@ static json_t *stored(cse_jobs *jobs, const cse_job *job, const cse_derived_key 
     return found;
 }
 
+/* What derived.db has of a store that is gone, over what `read` gives without one: another build
+ * may have kept less. NULL: nothing. */
+static json_t *stored_before(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key,
+                             cse_job_read *read, const void *asked)
+{
+    char *source = NULL, *content = NULL;
+    json_t *found = NULL, *known = NULL;
+    if (key->kind != CSE_DERIVED_AT && is_gone(job))
+        content = cse_derived_db_read_any(jobs->derived, key, &source);
+    if (content != NULL && is_of_attempt(source, job))
+        known = json_loads(content, 0, NULL);
+    if (json_is_object(known)) {
+        found = read(jobs, job, asked);
+        json_object_update(found, known);
+        cse_job_keep(jobs, job, key->kind, (cse_kept){ (char *)(uintptr_t)key->source, found });
+    }
+    json_decref(known);
+    free(content);
+    free(source);
+    return found;
+}
+
 /* One thread reads a store: others that ask for the same wait for it. */
 static json_t *read_once(cse_jobs *jobs, const cse_job *job, const cse_derived_key *key,
                          cse_job_read *read, const void *asked)
@@ -74,6 +105,8 @@ static json_t *read_once(cse_jobs *jobs, const cse_job *job, const cse_derived_k
         cse_readers_forget(jobs->options.readers, job->record.model_dir);
     if (found == NULL)
         found = stored(jobs, job, key);
+    if (found == NULL)
+        found = stored_before(jobs, job, key, read, asked);
     if (found == NULL)
         found = cse_job_derived_anew(jobs, job, key->kind, read, asked);
     pthread_mutex_unlock(reading);

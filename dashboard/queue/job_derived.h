@@ -3,7 +3,8 @@
  * It is kept in memory and in derived.db under its source: the files of the store
  * (store/identity.h), what of the job's record enters it, and the program that reads. So a run that
  * somebody went on with, replaced or mended is read anew, and so is all by another build of the
- * server; where its folder is gone, this server goes on with what it knew. */
+ * server; where its folder is gone, what was known of its last attempt stays known, to later
+ * servers as well. */
 #ifndef CSE_DASHBOARD_QUEUE_JOB_DERIVED_H
 #define CSE_DASHBOARD_QUEUE_JOB_DERIVED_H
 

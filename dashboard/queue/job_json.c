@@ -273,6 +273,7 @@ static void add_record(json_t *object, const cse_job_record *r)
                         json_pack("{s:I, s:I}", "cores", (json_int_t)r->cores, "memory_bytes",
                                   (json_int_t)r->memory_bytes));
     json_object_set_new(object, "model_dir", json_string(r->model_dir));
+    json_object_set_new(object, "folder_gone", json_boolean(cse_job_folder_is_gone(r)));
     json_object_set_new(object, "exit_code",
                         r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
     json_object_set_new(object, "revision", json_integer(r->revision));
@@ -416,6 +417,24 @@ static void take_run(void *self, const cse_row *row)
         add_transition(self, &t, "run");
 }
 
+/* The end of a run whose folder is gone, and its own transitions with it. */
+static void add_end(json_t *list, const cse_job *job)
+{
+    const cse_job_record *r = &job->record;
+    const json_t *last = json_array_get(list, json_array_size(list) - 1);
+    const char *state = json_string_value(json_object_get(last, "to"));
+    const cse_run_state from = cse_run_state_of(state);
+    if (!job->settled || !cse_run_state_is_terminal(r->state) || from == r->state)
+        return;
+    const cse_job_transition t = { .time_ms = r->ended_ms > 0 ? r->ended_ms : r->state_since_ms,
+                                   .from = from,
+                                   .to = r->state,
+                                   .reason = r->reason,
+                                   .message = r->message,
+                                   .attempt = r->attempt };
+    add_transition(list, &t, "run");
+}
+
 json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job)
 {
     cse_store_reader *reader = NULL;
@@ -426,6 +445,8 @@ json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job)
         cse_jobs_db_transitions(jobs->db, job->record.id, take_server, list);
     if (cse_readers_borrow(jobs->options.readers, job->record.model_dir, &reader) == CSE_OK)
         cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &query, take_run, list);
+    else
+        add_end(list, job);
     cse_readers_give_back(jobs->options.readers, job->record.model_dir, &reader);
     json_array_foreach(list, i, one)
         json_object_set_new(one, "seq", json_integer((json_int_t)i + 1));

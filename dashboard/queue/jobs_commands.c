@@ -59,7 +59,8 @@ bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command)
 {
     cse_run_state state = job->record.state;
     if (strcmp(command, "resume") == 0 && job->settled)
-        return jobs->root != NULL && state != CSE_RUN_SUCCEEDED; /* that has done all steps */
+        return jobs->root != NULL && state != CSE_RUN_SUCCEEDED && /* that has done all steps */
+               !cse_job_folder_is_gone(&job->record);
     /* A command that would have no effect is not offered, though it is accepted. */
     bool stands = state == CSE_RUN_PAUSING || state == CSE_RUN_PAUSED;
     if (cse_run_state_is_terminal(state) || (strcmp(command, "resume") == 0 && !stands) ||
@@ -168,6 +169,12 @@ static cse_status refuse(const cse_jobs *jobs, const cse_job_entry *entry, const
 /* The job may have been taken by a server, or with a token, that had more to give. */
 static cse_status may_resume(cse_jobs *jobs, const cse_job_record *record)
 {
+    if (cse_job_folder_is_gone(record))
+        return cse_fail(CSE_USAGE,
+                        "job \"%s\" cannot be resumed: its folder %s was removed, with its "
+                        "configuration and checkpoints; put it back, or submit the job under "
+                        "another id",
+                        record->id, record->model_dir);
     CSE_TRY(cse_jobs_check_room(jobs));
     if (cse_job_account_may_ever(jobs, record) != CSE_OK)
         return cse_fail(CSE_USAGE, "job \"%s\" would wait for ever for %s", record->id,

@@ -70,14 +70,36 @@ typedef struct process_end {
     bool goes_on;      /* it was killed, or vanished with the machine: its job is started again */
 } process_end;
 
+/* How the process of a job that failed ended, in words. */
+static void describe_end(const cse_job_entry *entry, cse_run_reason reason, int signal_number,
+                         char *message, size_t size)
+{
+    char error[CSE_JOB_MESSAGE_BYTES];
+    const cse_job_record *record = &entry->record;
+    cse_job_last_error(entry, error, sizeof error);
+    if (signal_number != 0)
+        snprintf(message, size, "its process was ended by signal %d (%s)", signal_number,
+                 strsignal(signal_number));
+    else if (record->exit_code < 0 && cse_job_folder_is_gone(record))
+        snprintf(message, size,
+                 "its process has ended and its folder %.512s was removed: how the run ended is "
+                 "not known, and nothing is left to go on from",
+                 record->model_dir);
+    else if (record->exit_code < 0)
+        snprintf(message, size, "its process vanished without an exit code");
+    else if (error[0] != '\0' && reason != CSE_REASON_INTERRUPTED)
+        snprintf(message, size, "%s", error);
+    else
+        snprintf(message, size, "its process ended with exit code %lld%s%s",
+                 (long long)record->exit_code, error[0] != '\0' ? ": " : "", error);
+}
+
 /* The end state of a job whose process left no terminal state in its run store. */
 static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, const process_end *end)
 {
-    const int signal_number = end->signal_number;
     cse_job_record *record = &entry->record;
-    char error[CSE_JOB_MESSAGE_BYTES], message[CSE_JOB_MESSAGE_BYTES + 64];
+    char message[CSE_JOB_MESSAGE_BYTES + 64];
     cse_run_reason reason = reason_of_exit(record);
-    cse_job_last_error(entry, error, sizeof error);
     if (record->cancelled != CSE_JOB_END_NONE) {
         cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
                              record->cancelled == CSE_JOB_END_KILL ? "killed on request"
@@ -88,17 +110,9 @@ static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, const process_en
         cse_job_entry_change(jobs, entry, CSE_RUN_SUCCEEDED, "", "ended by itself");
         return;
     }
-    if (signal_number != 0)
-        snprintf(message, sizeof message, "its process was ended by signal %d (%s)", signal_number,
-                 strsignal(signal_number));
-    else if (record->exit_code < 0)
-        snprintf(message, sizeof message, "its process vanished without an exit code");
-    else if (error[0] != '\0' && reason != CSE_REASON_INTERRUPTED)
-        snprintf(message, sizeof message, "%s", error);
-    else
-        snprintf(message, sizeof message, "its process ended with exit code %lld%s%s",
-                 (long long)record->exit_code, error[0] != '\0' ? ": " : "", error);
-    bool left = record->restarts < record->max_num_restarts && cse_run_reason_retryable(reason);
+    describe_end(entry, reason, end->signal_number, message, sizeof message);
+    bool left = record->restarts < record->max_num_restarts && cse_run_reason_retryable(reason) &&
+                !cse_job_folder_is_gone(record);
     bool again =
         (end->goes_on || left) && cse_run_state_may_follow(record->state, CSE_RUN_RECOVERING);
     cse_job_entry_change(jobs, entry, again ? CSE_RUN_RECOVERING : CSE_RUN_FAILED,
@@ -145,7 +159,7 @@ static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
     }
     bool failed = record->state == CSE_RUN_FAILED && record->cancelled == CSE_JOB_END_NONE &&
                   cse_run_reason_retryable(cse_run_reason_of(record->reason)) &&
-                  record->restarts < record->max_num_restarts;
+                  record->restarts < record->max_num_restarts && !cse_job_folder_is_gone(record);
     if (record->state != CSE_RUN_RECOVERING && !failed) {
         settle(entry);
         return;
@@ -173,7 +187,8 @@ static cse_run_status status_of(cse_jobs *jobs, const cse_job_record *record)
 static bool goes_on(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
 {
     const cse_job_record *record = &entry->record;
-    if (record->cancelled != CSE_JOB_END_NONE || (signal_number == 0 && record->exit_code >= 0))
+    if (record->cancelled != CSE_JOB_END_NONE || (signal_number == 0 && record->exit_code >= 0) ||
+        cse_job_folder_is_gone(record))
         return false;
     const bool further = status_of(jobs, record).last_step > entry->launch_step;
     entry->futile = further ? 0 : entry->futile + 1;

@@ -27,7 +27,11 @@ bool cse_server_open_run(const cse_request *request, cse_answer *answer, cse_ser
         cse_readers_borrow(request->server->readers, run->job.record.model_dir, &run->reader);
     if (status == CSE_OK)
         return true;
-    if (status == CSE_NO_INPUT)
+    if (status == CSE_NO_INPUT && cse_job_folder_is_gone(&run->job.record))
+        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND,
+                           "the folder of job \"%s\" was removed, %s: its run store was in it",
+                           run->job.record.id, run->job.record.model_dir);
+    else if (status == CSE_NO_INPUT)
         cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND,
                            "job \"%s\" has not run yet: it has no run store", run->job.record.id);
     else

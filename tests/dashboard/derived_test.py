@@ -150,5 +150,81 @@ def kept_values():
         server.stop()
 
 
+def transitions(server, job):
+    return [(t["from"], t["to"]) for t in
+            server.get(f"{API}/jobs/{job}/transitions").json()["transitions"]]
+
+
+def known_of(job):
+    """What stays known of a run: not what follows from the folder itself."""
+    return {name: job[name] for name in ("state", "reason", "phase", "alive", "model", "progress",
+                                         "started_ms", "ended_ms", "ran_ms", "health")}
+
+
+def removed_folders():
+    """A job whose folder was removed is what it was: for the server that saw it, and for the next."""
+    root = os.path.join(folder(), "root")
+    server = Server("--root", root)
+    for job, steps in (("done", 8), ("ended", as_long(LONG)), ("whole", 8)):
+        submitted = server.request("PUT", f"{API}/jobs/{job}", {"config": configuration(steps)})
+        equal(submitted.status, 201, submitted.body)
+    server.wait_for("ended", "RUNNING")
+    equal(server.request("POST", f"{API}/jobs/ended/cancel", {}).status, 202)
+    server.wait_for("ended", "CANCELLED")
+    server.wait_for("done", "SUCCEEDED")
+    server.wait_for("whole", "SUCCEEDED")
+    wait_for_entries(root, 6)
+    before = {job: known_of(server.job(job)) for job in ("done", "ended", "whole")}
+    check(not server.job("done")["folder_gone"], "a folder that is there")
+    check("resume" in server.job("ended")["capabilities"], "what is there can be resumed")
+    table = losses(server)
+    for job in ("done", "ended"):
+        shutil.rmtree(os.path.join(root, job))
+
+    for again in (False, True, True):
+        if again:
+            server.stop()
+            server = Server("--root", root)
+        for job, end in (("done", "SUCCEEDED"), ("ended", "CANCELLED")):
+            now = server.job(job)
+            equal(known_of(now), before[job], f"{job}, {again}")
+            check(now["folder_gone"], "its folder is gone")
+            check("resume" not in now["capabilities"], now["capabilities"])
+            if again:
+                equal(transitions(server, job)[-1][1], end, transitions(server, job))
+                answer = server.get(f"{API}/jobs/{job}/metrics")
+                equal(answer.status, 404)
+                check("was removed" in answer.json()["detail"], answer.body)
+        equal(losses(server), table, "the table of runs")
+        equal(known_of(server.job("whole")), before["whole"])
+    answer = server.request("POST", f"{API}/jobs/ended/resume", {})
+    equal(answer.status, 409, answer.body)
+    check("was removed" in answer.json()["detail"], answer.body)
+    found = server.request("DELETE", f"{API}/jobs/done", headers={"If-Match": "*"})
+    equal(found.status, 204, found.body)
+    server.stop()
+
+
+def removed_while_no_server_was_there():
+    """It ended, nobody knows how: it has failed, and is not started again without its configuration."""
+    root = os.path.join(folder(), "root")
+    server = Server("--root", root)
+    submitted = server.request("PUT", f"{API}/jobs/lost", {"config": configuration(as_long(LONG))})
+    equal(submitted.status, 201, submitted.body)
+    server.wait_for("lost", "RUNNING")
+    pid = server.job("lost")["pid"]
+    server.kill()
+    os.kill(pid, signal.SIGTERM)
+    until(lambda: not os.path.exists(f"/proc/{pid}"))
+    shutil.rmtree(os.path.join(root, "lost"))
+    server = Server("--root", root)
+    time.sleep(1.5)  # an attempt to start it again would come after a second
+    job = server.job("lost")
+    equal((job["state"], job["phase"], job["attempt"], job["alive"]), ("FAILED", None, 1, False))
+    check("how the run ended is not known" in job["message"], job["message"])
+    equal(transitions(server, "lost")[-1][1], "FAILED")
+    server.stop()
+
+
 if __name__ == "__main__":
-    main([kept_values])
+    main([kept_values, removed_folders, removed_while_no_server_was_there])

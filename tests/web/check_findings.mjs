@@ -6,8 +6,21 @@ import { Checks } from "./checks.mjs";
 import { madeUpTopology } from "./made_up_topology.mjs";
 import { importSources } from "./sources.mjs";
 
-const { averagesOf, bottlenecksOf, fateOf, findingsOf, firstOf, reductionTree, replicaShare } =
-  await importSources(process.argv[2], ["job/findings.ts", "job/order.ts", "job/topology.ts"]);
+const {
+  averagesOf,
+  bottlenecksOf,
+  fateOf,
+  findingsOf,
+  firstOf,
+  isRecorded,
+  reductionTree,
+  replicaShare,
+} = await importSources(process.argv[2], [
+  "job/findings.ts",
+  "job/order.ts",
+  "job/topology.ts",
+  "job/recorded.ts",
+]);
 const checks = new Checks();
 
 const JOB = {
@@ -16,6 +29,7 @@ const JOB = {
   alive: true,
   restarts: 0,
   store_failure: null,
+  folder_gone: false,
   health: [],
 };
 const process_ = (role, rank, more) => ({
@@ -277,6 +291,15 @@ function theTreeIsTheEngines() {
   checks.that(true, "the tree's nodes are those of the engine");
 }
 
+/* Of a run whose folder was removed the page says so, and not that it is about to start. */
+function aRemovedFolderIsTold() {
+  const job = { ...JOB, state: "SUCCEEDED", phase: null, model_dir: "/runs/a", folder_gone: true };
+  says(found([], undefined, job), /^warn: its folder was removed, \/runs\/a/, "a removed folder");
+  silent(found([], undefined, { ...job, folder_gone: false }), /folder/, "one that is there");
+  checks.that(!isRecorded({ ...job, model: "fc_mnist" }), "there is nothing to ask for");
+  checks.that(isRecorded({ ...job, model: "fc_mnist", folder_gone: false }), "there is a record");
+}
+
 theStarvingWorkerFeedsTheReplica();
 otherWaitsHaveOtherCauses();
 theWindowIsAnAverage();
@@ -284,5 +307,6 @@ aFullRingIsGoodNews();
 onlyTrainingIsJudged();
 theFirstToOverflow();
 fatesAreTold();
+aRemovedFolderIsTold();
 theTreeIsTheEngines();
 checks.end();

@@ -253,6 +253,7 @@ export class MadeUpJob {
       ran_ms: null,
       resources: { cores: 2 },
       model_dir: `runs/${this.id}`,
+      folder_gone: this.folderGone ?? false,
       host: "localhost",
       pid: alive ? 4711 : null,
       exit_code: this.state === "FAILED" ? 1 : null,

@@ -180,6 +180,20 @@ function storeFinding(failure: Job["store_failure"]): Finding[] {
   ];
 }
 
+function folderFinding(job: Job): Finding[] {
+  if (!job.folder_gone) return [];
+  return [
+    {
+      weight: 98,
+      tone: "warn",
+      page: "config",
+      text:
+        `its folder was removed, ${job.model_dir}: curves, logs and checkpoints are gone; what is ` +
+        "shown is what the server knew",
+    },
+  ];
+}
+
 /* What the server finds in the store, of the whole run. Tensors that overflowed are told by the
  * statistics themselves, where they were read. */
 const HEALTH: Record<Job["health"][number]["kind"], Omit<Finding, "text">> = {
@@ -211,6 +225,7 @@ export function findingsOf({ job, samples, numerics, gaps }: Known): Finding[] {
   const numbers = numberFindings(numerics);
   const found = [
     ...storeFinding(job.store_failure),
+    ...folderFinding(job),
     ...(TRAINING.has(job.phase) ? timeFindings(samples) : []),
     ...numbers,
     ...healthFindings(

@@ -3,10 +3,21 @@
 import { ApiError } from "@/api/transport";
 import { useResource, type Resource } from "@/base/resource";
 import type { JobModel } from "@/job/model";
+import { isFinal } from "@/job/state";
 import type { Job } from "@generated/client";
 
 /** The model's name is the first thing that a run writes down. */
-export const isRecorded = (job: Job | null): boolean => job !== null && job.model !== null;
+export const isRecorded = (job: Job | null): boolean =>
+  job !== null && job.model !== null && !job.folder_gone;
+
+/* Why there is nothing to ask for. */
+function whyNot(job: Job | null): string {
+  if (job?.folder_gone)
+    return `its folder was removed, ${job.model_dir}: what the run recorded was in it`;
+  if (job && isFinal(job.state)) return "the job has ended before it recorded anything";
+  if (job?.waiting_for) return `the job has not started: it waits for ${job.waiting_for}`;
+  return "the job has not started yet";
+}
 
 export function useRecorded<T>(
   model: JobModel,
@@ -18,10 +29,7 @@ export function useRecorded<T>(
   const recorded = isRecorded(job);
   const guarded = () => {
     if (recorded) return read();
-    const detail = job?.waiting_for
-      ? `the job has not started: it waits for ${job.waiting_for}`
-      : "the job has not started yet";
-    return Promise.reject(new ApiError(404, { detail }));
+    return Promise.reject(new ApiError(404, { detail: whyNot(job) }));
   };
   return useResource(guarded, [model.id, recorded, ...keys], every_ms);
 }

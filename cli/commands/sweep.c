@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/arguments/option_values.h"
 #include "cli/client/client_command.h"
@@ -109,6 +110,26 @@ static cse_status open_server(const cse_command_line *line, cse_client **api)
     return cse_option_value(line, "server") != NULL ? cse_client_open(line, api) : CSE_OK;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* The trials of a queue whose root is named stand below it, where its server shows them; but a
+ * sweep that has begun here goes on here. */
+static const char *folder_of(const cse_command_line *line, const char *name, cse_arena *arena)
+{
+    const char *given = cse_option_value(line, "folder");
+    const char *server = cse_option_value(line, "server");
+    const char *here = cse_arena_printf(arena, "sweeps/%s", name);
+    if (given != NULL)
+        return given;
+    return server != NULL && is_folder(server) && !is_folder(here)
+               ? cse_arena_printf(arena, "%s/sweeps/%s", server, name)
+               : here;
+}
+
 static cse_status sweep(const cse_command_line *line, cse_arena *arena)
 {
     cse_sweep_plan plan;
@@ -117,10 +138,8 @@ static cse_status sweep(const cse_command_line *line, cse_arena *arena)
     const char *format;
     CSE_TRY(read_format(line, &format));
     CSE_TRY(cse_sweep_plan_read(arena, line->arguments[0], &plan));
-    const char *folder = cse_option_value(line, "folder");
-    if (folder == NULL)
-        folder = cse_arena_printf(arena, "sweeps/%s", plan.name);
-    cse_status status = cse_sweep_state_open(&plan, folder, arena, &state);
+    cse_status status =
+        cse_sweep_state_open(&plan, folder_of(line, plan.name, arena), arena, &state);
     shown_sweep shown = { .state = &state,
                           .json = cse_option_is_on(line, "json"),
                           .quiet = cse_option_is_on(line, "quiet"),
@@ -151,7 +170,8 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "folder", "DIR", NULL, "of the sweep's trials; default sweeps/NAME" },
+    { "folder", "DIR", NULL,
+      "of the sweep's trials; default sweeps/NAME, with --server ROOT below it" },
     { "server", "URL", NULL,
       "trains in the queue of this server (http://HOST:PORT, unix:PATH or a local server's "
       "--root); "

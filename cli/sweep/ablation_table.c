@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/sweep/sweep_plan.h"
 #include "cli/terminal/printing.h"
 #include "engine/base/json_value.h"
+#include "run/sweep/sweep_plan.h"
 #include "store/reader.h"
 
 enum { MOST_SERIES = 64, MOST_NAME = 28 };

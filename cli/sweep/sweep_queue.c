@@ -144,6 +144,7 @@ static cse_status submit_all(const cse_sweep_run *run, const int *trials, int co
 {
     cse_text config = { 0 };
     cse_status status = read_file(run->state->plan->config, &config);
+    cse_client_name_source(run->api, run->state->plan->config);
     for (int i = 0; i < count && status == CSE_OK; i++) {
         status = submit(run, config.data, trials[i], rung);
         /* A configuration that the server refuses is this trial's failure. */

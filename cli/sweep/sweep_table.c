@@ -1,4 +1,4 @@
-/* Trials of a later rung stand before those of an earlier one, whose values are of fewer steps. */
+/* The order of the rows is that of run/sweep/sweep_order.c. */
 #include "cli/sweep/sweep_table.h"
 
 #include <errno.h>
@@ -10,44 +10,6 @@
 #include "engine/base/escape.h"
 
 enum { MOST_COLUMN = 28 };
-
-static int order(const void *left, const void *right, void *self)
-{
-    const cse_sweep_state *state = self;
-    const int a = *(const int *)left, b = *(const int *)right;
-    const cse_sweep_result *x = &state->results[a], *y = &state->results[b];
-    const int rung_x = x->failed ? -1 : x->rung, rung_y = y->failed ? -1 : y->rung;
-    if (rung_x != rung_y)
-        return rung_x > rung_y ? -1 : 1;
-    if (cse_sweep_is_better(state->plan, x, y))
-        return -1;
-    return cse_sweep_is_better(state->plan, y, x) ? 1 : a - b;
-}
-
-/* All trials that were tried, in the order of the table; to be freed. */
-static int *ordered(const cse_sweep_state *state, int *count)
-{
-    int *list = malloc((size_t)state->plan->trials * sizeof *list);
-    *count = 0;
-    for (int i = 0; list != NULL && i < state->plan->trials; i++)
-        if (state->results[i].rung >= 0)
-            list[(*count)++] = i;
-    if (list != NULL)
-        qsort_r(list, (size_t)*count, sizeof *list, order, (void *)(uintptr_t)state);
-    return list;
-}
-
-int cse_sweep_best(const cse_sweep_state *state)
-{
-    int count;
-    int *list = ordered(state, &count);
-    const int best = count > 0 && list != NULL && !state->results[list[0]].failed &&
-                             isfinite(state->results[list[0]].value)
-                         ? list[0]
-                         : -1;
-    free(list);
-    return best;
-}
 
 static bool differs(const cse_sweep_state *state, int parameter, const int *list, int count)
 {
@@ -114,7 +76,7 @@ void cse_sweep_table_show(FILE *out, const cse_sweep_state *state)
 {
     int count, widths[CSE_SWEEP_MOST_PARAMETERS];
     const cse_sweep_plan *plan = state->plan;
-    int *list = ordered(state, &count);
+    int *list = cse_sweep_ordered(state, &count);
     if (list == NULL || count == 0) {
         free(list);
         return;
@@ -168,7 +130,7 @@ static void add_csv_row(cse_text *table, const cse_sweep_state *state, int trial
 static void print_csv(FILE *file, const cse_sweep_state *state)
 {
     int count;
-    int *list = ordered(state, &count);
+    int *list = cse_sweep_ordered(state, &count);
     cse_text table = { 0 };
     cse_text_add(&table, "trial,steps,failed,");
     cse_escape_csv(&table, state->plan->metric);
@@ -202,7 +164,7 @@ json_t *cse_sweep_table_json(const cse_sweep_state *state)
 {
     int count;
     const int best = cse_sweep_best(state);
-    int *list = ordered(state, &count);
+    int *list = cse_sweep_ordered(state, &count);
     json_t *trials = json_array();
     for (int i = 0; list != NULL && i < count; i++)
         json_array_append_new(trials, cse_sweep_trial_json(state, list[i]));

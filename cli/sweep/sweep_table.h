@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli/sweep/sweep_state.h"
+#include "run/sweep/sweep_state.h"
 
 void cse_sweep_table_show(FILE *out, const cse_sweep_state *state);
 /* trial, steps, failed, the metric, message, and each parameter; NULL: to stdout. CSE_IO. */
@@ -14,7 +14,5 @@ cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *p
 json_t *cse_sweep_trial_json(const cse_sweep_state *state, int trial);
 /* {sweep, metric, goal, best: a trial or null, trials: [of cse_sweep_trial_json, best first]} */
 json_t *cse_sweep_table_json(const cse_sweep_state *state);
-/* The best trial of the last rung that has one; -1: none has a value. */
-int cse_sweep_best(const cse_sweep_state *state);
 
 #endif

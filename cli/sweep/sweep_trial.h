@@ -3,7 +3,7 @@
 #define CSE_CLI_SWEEP_SWEEP_TRIAL_H
 
 #include "cli/client/client.h"
-#include "cli/sweep/sweep_state.h"
+#include "run/sweep/sweep_state.h"
 
 typedef struct cse_sweep_run {
     cse_sweep_state *state;

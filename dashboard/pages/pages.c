@@ -102,9 +102,12 @@ static bool answer_from_directory(const char *directory, const char *path, cse_a
 
 /* ---- what is asked for ---- */
 
+/* The last name of a page's path may be one that people gave, with dots. */
 static bool is_page(const char *path)
 {
     const char *last = strrchr(path, '/');
+    if (strncmp(path, "/sweeps/", 8) == 0)
+        return true;
     return strncmp(path, "/api/", 5) != 0 && strcmp(path, "/api") != 0 && strchr(last, '.') == NULL;
 }
 

@@ -253,6 +253,12 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
                                       "csengine serve --root DIR");
         return CSE_JOB_ERROR;
     }
+    if (request->id != NULL && strcmp(request->id, "sweeps") == 0) {
+        *error =
+            cse_fail(CSE_USAGE, "\"sweeps\" is the folder of sweeps in the server's root: give "
+                                "the job another id");
+        return CSE_JOB_ERROR;
+    }
     cse_job_record *record = cse_calloc(1, sizeof *record);
     digest_of(request->spec, record->digest);
     pthread_mutex_lock(&jobs->lock);

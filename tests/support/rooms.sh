@@ -13,7 +13,7 @@ control="$links $launching workers/control"
 job="base/config formats/checkpoint formats/weights dataloader store $control workers/group"
 job="$job run/session run/record run/saving run/execution"
 tools="run/program run/job run/callbacks run/measure run/contracts run/infer run/control run/hosts"
-tools="$tools run/travel"
+tools="$tools run/travel run/sweep"
 directions="
 base:
 base/types: base
@@ -68,13 +68,14 @@ run/travel: $plan nn $job workers/worker run/job run/measure
 run/contracts: $plan $nn $job run/job run/callbacks
 run/infer: $plan $nn $job formats/onnx run/job
 run/control: base store workers/batch workers/control
+run/sweep: base base/config
 run/hosts: base base/config store $links workers/host_launchers workers/control workers/batch \
     workers/group run/record run/saving run/job run/control
 client: base graph code/kernels formats/checkpoint formats/weights dataloader workers/control \
     run/session run/saving run/execution
 dashboard: base base/types base/config formats/checkpoint dataloader store workers/control \
     workers/messages workers/batch run/alerts run/job run/measure \
-    run/travel
+    run/travel run/sweep
 bench: run/contracts $plan base/config formats/checkpoint formats/weights store dataloader $links \
     workers/carrier workers/control run/session run/execution run/job run/measure
 cli: $plan $nn $job workers/batch workers/worker $tools run/loggers run/alerts dashboard
@@ -84,7 +85,8 @@ cli: $plan $nn $job workers/batch workers/worker $tools run/loggers run/alerts d
 parts='
 dataloader: identity positions files formats . tables programs pictures tokenizer tokens chat
 dataloader: conversations prepare inputs
-dashboard: access api checks data query jobs queue pages http models replays . routes
+dashboard: access api checks data query jobs queue pages http models replays sweeps
+dashboard: . routes
 cli: terminal arguments client sweep runs completion data models mcp top commands .
 '
 room_functions='

@@ -14,6 +14,7 @@ import "@/styles/samples.css";
 import "@/styles/topology.css";
 import "@/styles/experiments.css";
 import "@/styles/tensors.css";
+import "@/styles/sweeps.css";
 import "@/styles/narrow.css";
 import { needsToken } from "@/api/transport";
 import { href, segments } from "@/base/route";

@@ -11,6 +11,7 @@ from csengine_client.api.control import pause_job
 from csengine_client.api.data import get_graph, get_metrics, get_numerics, get_precision, list_tensors
 from csengine_client.api.jobs import get_job, list_jobs, list_transitions
 from csengine_client.api.live import list_logs, stream_events
+from csengine_client.api.sweeps import get_sweep, list_sweeps
 
 MESSAGES = {
     "state": models.StateMessage, "metric": models.MetricMessage, "closure": models.ClosureMessage,
@@ -47,6 +48,13 @@ def read_data(client, id):
     assert all(json.loads(line)["level"] for line in list_logs.sync(id, client=client).splitlines())
 
 
+def read_sweeps(client):
+    found = list_sweeps.sync(client=client)
+    assert found.total == 0 and found.sweeps == [] and found.unreadable == [], found
+    none = get_sweep.sync("none", client=client)
+    assert isinstance(none, models.Problem) and none.status == 404, none
+
+
 def read_events(client, id):
     text = stream_events.sync(id, client=client, after=0)
     seen = set()
@@ -62,5 +70,6 @@ def read_events(client, id):
 with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[3], raise_on_unexpected_status=True) as the_client:
     read_jobs(the_client, sys.argv[2])
     read_data(the_client, sys.argv[2])
+    read_sweeps(the_client)
     read_events(the_client, sys.argv[2])
 print("python: jobs, data and events by their types")

@@ -106,7 +106,18 @@ async function readJobs(): Promise<void> {
   expect(!checked.valid && checked.diagnostics[0]?.line === 1, "a diagnostic");
 }
 
+async function readSweeps(): Promise<void> {
+  const list = need(await api.GET("/api/v1/sweeps"), "sweeps");
+  const best: (number | null)[] = list.sweeps.map((one) => one.best_value);
+  expect(list.total === 0 && best.length === 0, "a run has no sweeps");
+  const none = await api.GET("/api/v1/sweeps/{name}", { params: { path: { name: "none" } } });
+  expect(none.error?.status === 404, "no such sweep");
+  // @ts-expect-error a word that is no state
+  expect(none.data?.state !== "lost", "states are words");
+}
+
 await readJobs();
 await readData();
+await readSweeps();
 await readEvents();
 console.log("typescript: jobs, data and events by their types");

@@ -5,6 +5,7 @@ const PATHS = {
   jobs: "M2.5 4h11M2.5 8h11M2.5 12h7",
   experiments: "M2.5 3h11v10h-11zM2.5 6.2h11M2.5 9.6h11M6.3 3v10M10 3v10",
   compare: "M2.5 2.5v11h11M4.5 11l3-4 2.5 2 3-5M4.5 7l3 3 5.5-1",
+  sweeps: "M2.5 3H6v4H2.5M2.5 9H6v4H2.5M6 5h3.5v6H6M9.5 8h4",
   submit: "M8 13V3.5M4.5 7 8 3.5 11.5 7M3 13h10",
   cluster: "M3 3h10v4H3zM3 9h10v4H3zM5.5 5h.01M5.5 11h.01",
   pulse: "M1.5 8.5h3l2-5 3 9 2-4h3",

@@ -1,12 +1,14 @@
 /* The runs that are compared by their settings and figures: the rows come from the server, what is
  * drawn of them is loaded when the page is opened (src/explore). */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type ExperimentNames, type Experiments } from "@generated/client";
 import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Waiting } from "@/components/parts";
 import { listOf } from "@/experiments/view";
+import type { Row } from "@/explore/columns";
 import type { ExploreHandle, ExploreProps } from "@/explore/main";
+import type { Wish } from "@/explore/pareto";
 
 declare const IS_REPORT: boolean;
 declare const EXPLORE_URL: string;
@@ -36,28 +38,52 @@ async function readTable(ids: string[]): Promise<Experiments> {
   return api.getExperiments({ runs: ids, columns: columns.slice(0, MOST_COLUMNS) });
 }
 
+/** Rows, of which columns stand for settings and others for figures. */
+export interface Explored {
+  rows: readonly Row[];
+  columns: readonly string[];
+  settings: readonly string[];
+  figures: readonly string[];
+  /** Figures of the result: the first is shown against the first setting. */
+  results: readonly string[];
+  /** Columns that are axes at first. */
+  axes: readonly string[];
+  /** What is wanted of a column, where its name does not say it. */
+  wishes?: Record<string, Wish>;
+}
+
+function exploredOf(table: Experiments): Explored {
+  const known = (name: string) => table.columns.includes(name);
+  const results = RESULTS.filter(known);
+  const differing = table.names.differing.filter(known);
+  return {
+    rows: table.rows,
+    columns: table.columns,
+    settings: differing.filter((name) => !table.names.labels.includes(name)),
+    figures: figuresOf(table.names).filter(known),
+    results,
+    axes: [...differing.slice(0, MOST_AXES - 2), ...results.slice(0, 2)],
+  };
+}
+
 function propsOf(
-  table: Experiments,
+  { rows, columns, settings, figures, results, axes, wishes: own }: Explored,
   { readLimits, writeLimits }: ExploreModule,
   onPassing: ExploreProps["onPassing"],
 ): ExploreProps {
-  const known = (name: string) => table.columns.includes(name);
-  const figures = figuresOf(table.names).filter(known);
-  const results = RESULTS.filter(known);
-  const differing = table.names.differing.filter(known);
-  const settings = differing.filter((name) => !table.names.labels.includes(name));
-  const axes = [...differing.slice(0, MOST_AXES - 2), ...results.slice(0, 2)];
+  const known = (name: string) => columns.includes(name);
   const chosen = (name: string, other: string | undefined) => {
     const now = query.value.get(name);
     return now !== null && known(now) ? now : (other ?? "");
   };
   const wishes = Object.fromEntries([
+    ...Object.entries(own ?? {}),
     ...listOf("more").map((name) => [name, 1] as const),
     ...listOf("less").map((name) => [name, -1] as const),
   ]);
   return {
-    rows: table.rows,
-    columns: table.columns,
+    rows,
+    columns,
     axes: query.value.has("axes") ? listOf("axes").filter(known) : axes,
     settings,
     figures,
@@ -85,6 +111,28 @@ function propsOf(
   };
 }
 
+/** The drawings of a table. */
+export function ExploredTable({
+  table,
+  onPassing,
+}: {
+  table: Explored | undefined;
+  onPassing: ExploreProps["onPassing"];
+}) {
+  const host = useRef<HTMLDivElement>(null);
+  const handle = useRef<ExploreHandle | null>(null);
+  const [module, setModule] = useState<ExploreModule | null>(null);
+  useEffect(() => void load().then(setModule, () => undefined), []);
+  useEffect(() => {
+    if (!module || !table || !host.current) return;
+    const props = propsOf(table, module, onPassing);
+    if (handle.current) handle.current.update(props);
+    else handle.current = module.mount(host.current, props);
+  }, [module, table, query.value]);
+  useEffect(() => () => handle.current?.destroy(), []);
+  return <div class="stack explore" ref={host} />;
+}
+
 export function Explore({
   ids,
   onPassing,
@@ -92,22 +140,12 @@ export function Explore({
   ids: string[];
   onPassing: ExploreProps["onPassing"];
 }) {
-  const table = useResource(() => readTable(ids), [ids.join()], RELOAD_MS);
-  const host = useRef<HTMLDivElement>(null);
-  const handle = useRef<ExploreHandle | null>(null);
-  const [module, setModule] = useState<ExploreModule | null>(null);
-  useEffect(() => void load().then(setModule, () => undefined), []);
-  useEffect(() => {
-    if (!module || !table.data || !host.current) return;
-    const props = propsOf(table.data, module, onPassing);
-    if (handle.current) handle.current.update(props);
-    else handle.current = module.mount(host.current, props);
-  }, [module, table.data, query.value]);
-  useEffect(() => () => handle.current?.destroy(), []);
+  const asked = useResource(() => readTable(ids), [ids.join()], RELOAD_MS);
+  const table = useMemo(() => asked.data && exploredOf(asked.data), [asked.data]);
   return (
     <>
-      <Waiting for={table} />
-      <div class="stack explore" ref={host} />
+      <Waiting for={asked} />
+      <ExploredTable table={table} onPassing={onPassing} />
     </>
   );
 }

@@ -7,6 +7,8 @@ export interface Row {
   id: string;
   name: string;
   values: readonly Value[];
+  /** Where its name leads; null: nowhere; absent: to the page of the job with its id. */
+  href?: string | null;
 }
 
 export interface Axis {

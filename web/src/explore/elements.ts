@@ -1,4 +1,5 @@
 /* Elements made by hand: this part of the pages is loaded by one page alone, and brings no library. */
+import type { Row } from "@/explore/columns";
 
 type Attributes = Record<string, string | number | boolean | null | ((event: never) => void)>;
 type Child = Node | string | null;
@@ -39,6 +40,14 @@ export function pick(
     ...options.map(([key, text]) => html("option", { value: key, selected: key === value }, text)),
   );
   return html("label", { class: "row nowrap" }, label, select);
+}
+
+/** A row's name, as a link where it leads somewhere. */
+export function nameOf(row: Row, attributes: Attributes = {}): HTMLElement {
+  const to = row.href === undefined ? `/jobs/${encodeURIComponent(row.id)}/pulse` : row.href;
+  return to === null
+    ? html("span", attributes, row.name)
+    : html("a", { href: to, ...attributes }, row.name);
 }
 
 /** A section with a heading, and what stands beside that. */

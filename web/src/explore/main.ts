@@ -1,9 +1,10 @@
 /* Runs by their settings and figures: parallel coordinates, two columns against each other, and
- * which settings a figure depends on. In a file of its own that only the page Compare loads.
+ * which settings a figure depends on. In a file of its own that only the pages Compare and
+ * Sweeps load.
  *
  * The page gives the rows and what its address says; what is chosen here goes back to the address. */
 import { axisOf, passes, type Axis, type Limits, type Row } from "@/explore/columns";
-import { colourClass, html, panel } from "@/explore/elements";
+import { colourClass, html, nameOf, panel } from "@/explore/elements";
 import { importanceOf } from "@/explore/importance";
 import { parallelOf, rangesOf, type Drawing } from "@/explore/parallel";
 import type { Wish } from "@/explore/pareto";
@@ -74,7 +75,7 @@ function tableOf(shown: Axis[], state: State): Drawing {
         "th",
         { scope: "row" },
         html("i", { class: `swatch ${colourClass(i)}`, "aria-hidden": "true" }),
-        html("a", { href: `/jobs/${encodeURIComponent(row.id)}/pulse` }, row.name),
+        nameOf(row),
       ),
       ...places.map((place) =>
         html("td", { class: "number" }, cellText(row.values[place] ?? null)),

@@ -1,6 +1,6 @@
 /* Two columns against each other, and the runs that none other is better than in both. */
 import { placeOf, ticksOf, type Axis } from "@/explore/columns";
-import { colourClass, html, panel, pick, svg } from "@/explore/elements";
+import { colourClass, html, nameOf, panel, pick, svg } from "@/explore/elements";
 import type { State } from "@/explore/main";
 import { frontOf, wishOf, type Point, type Wish } from "@/explore/pareto";
 import type { Drawing } from "@/explore/parallel";
@@ -85,11 +85,7 @@ function frontText(front: Point[], state: State): HTMLElement {
   const links = front.slice(0, MOST_NAMED).flatMap((point, i) => {
     const row = state.rows[point.row];
     if (!row) return [];
-    const link = html(
-      "a",
-      { href: `/jobs/${encodeURIComponent(row.id)}/pulse`, "data-front": row.id },
-      row.name,
-    );
+    const link = nameOf(row, { "data-front": row.id });
     return i > 0 ? [", ", link] : [link];
   });
   const more = front.length > MOST_NAMED ? `, and ${front.length - MOST_NAMED} more` : "";

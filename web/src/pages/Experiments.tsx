@@ -1,6 +1,5 @@
 /* Runs as a table: what differs between them, their figures, and means over groups of them. The
  * server finds, orders and groups; this draws. */
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { api, type ExperimentGroup, type ExperimentRow, type Experiments } from "@generated/client";
 import { useResource } from "@/base/resource";
@@ -11,24 +10,16 @@ import { isNarrow } from "@/components/narrow";
 import { Empty, Failure, Filter, Loading, PageHeader, Pick, StateBadge } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { ColumnPicker } from "@/experiments/ColumnPicker";
+import { Heads, Title } from "@/experiments/heads";
 import { FiguresCell, ValueCell, type Value } from "@/experiments/cells";
-import { columnTitle, fieldsBeside, shortPath } from "@/experiments/names";
-import {
-  askOf,
-  conditionOf,
-  csvAddress,
-  setRuns,
-  turnSort,
-  viewOf,
-  type View,
-} from "@/experiments/view";
+import { columnTitle, fieldsBeside } from "@/experiments/names";
+import { askOf, conditionOf, csvAddress, setRuns, viewOf, type View } from "@/experiments/view";
 import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
 import type { PageEntry } from "@/frame/page";
 
 const RELOAD_MS = 20_000;
 /* As many as the API compares. */
 const MOST_COMPARED = 50;
-const HEAD = 40;
 const ROW = 34;
 const TALL_ROW = 48;
 const CARD_HEAD = 48;
@@ -36,59 +27,6 @@ const CARD_LINE = 28;
 const CARD_GROUP = 44;
 
 const typeOf = (value: Value): string => (typeof value === "number" ? "cell number" : "cell");
-
-function Title({ name, step }: { name: string; step: number | null }) {
-  const { text, figure } = columnTitle(name);
-  return (
-    <>
-      <span class="ellipsis">{shortPath(text)}</span>
-      {figure && <span class="faint">{figure === "at step" ? `at step ${step}` : figure}</span>}
-    </>
-  );
-}
-
-/* ---- the head ---- */
-
-function SortButton({ name, view }: { name: string; view: View }) {
-  const mark = view.sort === name ? "↑" : view.sort === `-${name}` ? "↓" : "";
-  return (
-    <button class="sort" title={name} onClick={() => turnSort(name)}>
-      <Title name={name} step={view.step} />
-      <i aria-hidden="true">{mark}</i>
-    </button>
-  );
-}
-
-const sortedBy = (name: string, view: View) =>
-  view.sort === name ? "ascending" : view.sort === `-${name}` ? "descending" : undefined;
-
-function Heads({
-  first,
-  columns,
-  isNumber,
-  view,
-}: {
-  first: ComponentChildren;
-  columns: string[];
-  isNumber: (column: number) => boolean;
-  view: View;
-}) {
-  return (
-    <div class="line heads" role="row" style={{ height: `${HEAD}px` }}>
-      {first}
-      {columns.map((name, c) => (
-        <div
-          key={name}
-          class={isNumber(c) ? "cell number" : "cell"}
-          role="columnheader"
-          aria-sort={sortedBy(name, view)}
-        >
-          <SortButton name={name} view={view} />
-        </div>
-      ))}
-    </div>
-  );
-}
 
 /* ---- rows ---- */
 

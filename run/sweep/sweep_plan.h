@@ -5,8 +5,8 @@
  * `halving` each value is drawn by (seed, trial, parameter), so that a longer sweep begins with the
  * trials of a shorter one. Successive halving (Jamieson, Talwalkar 2016) trains all trials to the
  * first rung, and of each rung the best part of 1 / eta to the next one, eta times as far. */
-#ifndef CSE_CLI_SWEEP_SWEEP_PLAN_H
-#define CSE_CLI_SWEEP_SWEEP_PLAN_H
+#ifndef CSE_RUN_SWEEP_SWEEP_PLAN_H
+#define CSE_RUN_SWEEP_SWEEP_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,6 +53,9 @@ typedef struct cse_sweep_plan {
 
 /* Reads the file into `arena`; CSE_CONFIG with the place and what is accepted. */
 cse_status cse_sweep_plan_read(cse_arena *arena, const char *path, cse_sweep_plan *plan);
+/* The same of a text; `source` is its name in messages. */
+cse_status cse_sweep_plan_parse(cse_arena *arena, const char *source, const char *text,
+                                cse_sweep_plan *plan);
 
 /* Whether less is better, by the name of a series. */
 bool cse_sweep_is_loss(const char *metric);

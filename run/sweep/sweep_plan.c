@@ -1,5 +1,5 @@
 /* The file is checked against a table, and each parameter by hand, as its name is a setting's. */
-#include "cli/sweep/sweep_plan.h"
+#include "run/sweep/sweep_plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -206,19 +206,32 @@ static void read_words(cse_arena *arena, const cse_settings *s, cse_sweep_plan *
     plan->settings[count] = NULL;
 }
 
-cse_status cse_sweep_plan_read(cse_arena *arena, const char *path, cse_sweep_plan *plan)
+static cse_status read_plan(cse_arena *arena, cse_yaml_node *root, cse_sweep_plan *plan)
 {
-    cse_yaml_node *root = NULL;
     cse_settings *s = NULL;
     const cse_settings_expected expected = { .table = sweep_table, .subject = "sweep" };
     *plan = (cse_sweep_plan){ .name = NULL };
-    CSE_TRY(cse_yaml_parse_file(arena, path, &root));
     CSE_TRY(cse_settings_check(arena, &expected, root, &s));
     read_words(arena, s, plan);
     plan->identity = printed(arena, root);
     CSE_TRY(read_parameters(arena, s, plan));
     CSE_TRY(count_trials(s, plan));
     return plan_rungs(s, plan);
+}
+
+cse_status cse_sweep_plan_read(cse_arena *arena, const char *path, cse_sweep_plan *plan)
+{
+    cse_yaml_node *root = NULL;
+    CSE_TRY(cse_yaml_parse_file(arena, path, &root));
+    return read_plan(arena, root, plan);
+}
+
+cse_status cse_sweep_plan_parse(cse_arena *arena, const char *source, const char *text,
+                                cse_sweep_plan *plan)
+{
+    cse_yaml_node *root = NULL;
+    CSE_TRY(cse_yaml_parse(arena, source, text, strlen(text), &root));
+    return read_plan(arena, root, plan);
 }
 
 /* ---- values ---- */

@@ -1,5 +1,5 @@
 /* A line that was cut off by a crash is the last one, and is passed over. */
-#include "cli/sweep/sweep_state.h"
+#include "run/sweep/sweep_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/directory.h"
+
+enum { LOCK_TRIES = 50 };
 
 static cse_status write_line(cse_sweep_state *state, json_t *line)
 {
@@ -29,19 +34,21 @@ static cse_status write_line(cse_sweep_state *state, json_t *line)
                            strerror(failure));
 }
 
-static void take_line(cse_sweep_state *state, const json_t *line)
+int cse_sweep_state_take(cse_sweep_state *state, const json_t *line)
 {
-    const int trial = (int)json_integer_value(json_object_get(line, "trial")) - 1;
-    const json_t *value = json_object_get(line, "value");
+    const json_int_t trial = json_integer_value(json_object_get(line, "trial"));
+    const json_t *rung = json_object_get(line, "rung"), *value = json_object_get(line, "value");
     const char *message = json_string_value(json_object_get(line, "message"));
-    if (trial < 0 || trial >= state->plan->trials)
-        return;
-    state->results[trial] = (cse_sweep_result){
-        .rung = (int)json_integer_value(json_object_get(line, "rung")),
+    if (trial < 1 || trial > state->plan->trials || !json_is_integer(rung) ||
+        json_integer_value(rung) < 0 || json_integer_value(rung) >= state->plan->rungs)
+        return -1;
+    state->results[trial - 1] = (cse_sweep_result){
+        .rung = (int)json_integer_value(rung),
         .failed = json_is_true(json_object_get(line, "failed")),
         .value = json_is_number(value) ? json_number_value(value) : NAN,
         .message = cse_arena_string(state->arena, message != NULL ? message : ""),
     };
+    return (int)trial - 1;
 }
 
 /* The first line names the sweep. */
@@ -60,11 +67,35 @@ static cse_status read_lines(cse_sweep_state *state, FILE *file, bool *is_new)
                               state->folder);
         *is_new = *is_new && sweep == NULL;
         if (sweep == NULL && object != NULL)
-            take_line(state, object);
+            cse_sweep_state_take(state, object);
         json_decref(object);
     }
     free(line);
     return status;
+}
+
+/* A reader that looks whether the sweep lives holds the lock for a moment. */
+static cse_status take_lock(const cse_sweep_state *state)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(state->file, LOCK_EX | LOCK_NB) == 0)
+            return CSE_OK;
+        if (errno != EWOULDBLOCK && errno != EINTR) /* a file system without locks */
+            return CSE_OK;
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    return cse_fail(CSE_TEMPORARY,
+                    "%s: another process trains this sweep; wait for its end, end it, or give "
+                    "another name or --folder",
+                    state->folder);
+}
+
+static cse_status open_file(cse_sweep_state *state, const char *path)
+{
+    state->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return state->file >= 0
+               ? take_lock(state)
+               : cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s", path, strerror(errno));
 }
 
 cse_status cse_sweep_state_open(const cse_sweep_plan *plan, const char *folder, cse_arena *arena,
@@ -78,14 +109,12 @@ cse_status cse_sweep_state_open(const cse_sweep_plan *plan, const char *folder, 
         state->results[i] = (cse_sweep_result){ .rung = -1, .value = NAN, .message = "" };
     CSE_TRY(cse_make_directories("sweep", folder));
     snprintf(path, sizeof path, "%s/trials.jsonl", folder);
+    CSE_TRY(open_file(state, path)); /* first the lock: nobody else writes what is read */
     FILE *file = fopen(path, "re");
     cse_status status = file != NULL ? read_lines(state, file, &is_new) : CSE_OK;
     if (file != NULL)
         fclose(file);
     CSE_TRY(status);
-    state->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (state->file < 0)
-        return cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s", path, strerror(errno));
     if (!is_new) /* ends a line that was cut off */
         return write(state->file, "\n", 1) == 1 ? CSE_OK : cse_fail(CSE_IO, "%s", path);
     return write_line(state, json_pack("{s:s}", "sweep", plan->identity));
@@ -101,10 +130,10 @@ void cse_sweep_state_close(cse_sweep_state *state)
 cse_status cse_sweep_state_note(cse_sweep_state *state, int trial, const cse_sweep_result *result)
 {
     state->results[trial] = *result;
-    json_t *line = json_pack("{s:i, s:i, s:b, s:o, s:s}", "trial", trial + 1, "rung", result->rung,
-                             "failed", result->failed, "value",
+    json_t *line = json_pack("{s:i, s:i, s:b, s:o, s:s, s:I}", "trial", trial + 1, "rung",
+                             result->rung, "failed", result->failed, "value",
                              isfinite(result->value) ? json_real(result->value) : json_null(),
-                             "message", result->message);
+                             "message", result->message, "time_ms", (json_int_t)cse_unix_ms());
     return line != NULL ? write_line(state, line)
                         : cse_fail(CSE_INTERNAL, "sweep: a result is no JSON");
 }

@@ -437,10 +437,11 @@ static cse_status read_kept(const cse_command_line *line, cse_arena *arena, ques
     CSE_TRY(cse_option_integer(line, "kept_states", most, &count));
     if (given != NULL)
         CSE_TRY(cse_make_directories("states_dir", given));
-    q->kept =
-        (cse_kept_states){ .folder = given != NULL ? given
-                                                   : cse_arena_printf(arena, "%s/replayed", q->run),
-                           .most = (int)count };
+    q->kept = (cse_kept_states){
+        .folder = given != NULL ? given : cse_arena_printf(arena, "%s/replayed", q->run),
+        .most = (int)count,
+        .most_bytes = cse_option_value(line, "kept_states") != NULL ? 0 : CSE_KEPT_STATES_BYTES
+    };
     return CSE_OK;
 }
 
@@ -494,8 +495,8 @@ static const cse_option options[] = {
     { "compile_dir", "DIR", NULL,
       "compiled steps of the replay lie there; default: where those of the run do" },
     { "kept_states", "N", NULL,
-      "the states after so many replays stay, the last used, and later replays begin with them; 4; "
-      "0: none do" },
+      "the states after so many replays stay, the last used, and later replays begin with them; "
+      "default: 4, and 1 GiB at most; 0: none do" },
     { "states_dir", "DIR", NULL, "they lie there; default: MODEL_DIR/replayed" },
     { "num_csx", "N", NULL, "processes that compute; default: as the run had" },
     { "confine", NULL, NULL,

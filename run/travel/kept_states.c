@@ -128,7 +128,7 @@ static void remove_parts(const char *folder)
 /* Removes the least lately used one; false: there are no more than may stay. */
 static bool remove_oldest(const cse_kept_states *kept)
 {
-    int64_t *steps = NULL, oldest_ns = INT64_MAX, oldest = -1;
+    int64_t *steps = NULL, oldest_ns = INT64_MAX, oldest = -1, bytes = 0;
     int count = 0, files = 0;
     if (cse_checkpoint_steps(kept->folder, &steps, &count) != CSE_OK)
         return false;
@@ -140,11 +140,12 @@ static bool remove_oldest(const cse_kept_states *kept)
             continue;
         const int64_t used_ns = (int64_t)about.st_mtim.tv_sec * 1000000000 + about.st_mtim.tv_nsec;
         files++;
+        bytes += about.st_size;
         oldest = used_ns < oldest_ns ? steps[i] : oldest;
         oldest_ns = used_ns < oldest_ns ? used_ns : oldest_ns;
     }
     free(steps);
-    if (files <= kept->most)
+    if (files <= kept->most && (kept->most_bytes == 0 || bytes <= kept->most_bytes))
         return false;
     cse_kept_states_remove(kept, oldest);
     return true;
@@ -155,6 +156,7 @@ void cse_kept_states_add(const cse_kept_states *kept, const char *checkpoint, in
     char part[PATH_MAX], path[PATH_MAX];
     struct stat about;
     if (kept->most < 1 || !is_file(checkpoint, &about) ||
+        (kept->most_bytes > 0 && about.st_size > kept->most_bytes) ||
         (mkdir(kept->folder, 0700) != 0 && errno != EEXIST) || !is_folder(kept->folder))
         return;
     remove_parts(kept->folder);

@@ -10,11 +10,13 @@
 #include "engine/base/text.h"
 #include "run/travel/run_chain.h"
 
-enum { CSE_KEPT_STATES = 4 }; /* usually */
+enum { CSE_KEPT_STATES = 4 };                    /* usually, and */
+#define CSE_KEPT_STATES_BYTES (INT64_C(1) << 30) /* no more than these together */
 
 typedef struct cse_kept_states {
     const char *folder; /* made when it is needed */
     int most;           /* that stay, the last used; 0: none is used or left */
+    int64_t most_bytes; /* of all that stay; 0: any */
 } cse_kept_states;
 
 /* The step of the newest after more than `after` and fewer than `before` steps; -1: there is none.

@@ -159,6 +159,27 @@ START_TEST(the_nearest_is_begun_with_and_the_answer_is_the_same)
 }
 END_TEST
 
+START_TEST(no_more_bytes_stay_than_may)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    cse_replay replay;
+    replay_step(16, MOST, &replay);
+    cse_replay_clear(&replay);
+    cse_checkpoint_path(run_folder, 15, path, sizeof path);
+    ck_assert(stat(path, &about) == 0);
+    cse_kept_states kept = { .folder = kept_folder, .most = MOST, .most_bytes = 2 * about.st_size };
+    for (int64_t step = 17; step < 20; step++) { /* of one size, each a file of its own */
+        cse_checkpoint_path(run_folder, (step - 14) * 5, path, sizeof path);
+        cse_kept_states_add(&kept, path, step);
+    }
+    ck_assert(!is_kept(16) && !is_kept(17) && is_kept(18) && is_kept(19));
+    kept.most_bytes = about.st_size / 2; /* one alone is too much: what is there stays */
+    cse_kept_states_add(&kept, path, 20);
+    ck_assert(!is_kept(20) && is_kept(19));
+}
+END_TEST
+
 /* Flips a bit at so many thousandths of the file. */
 static void damage(int64_t step, int thousandths)
 {
@@ -247,6 +268,7 @@ int main(void)
     tcase_set_timeout(cases, 300);
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, the_nearest_is_begun_with_and_the_answer_is_the_same);
+    tcase_add_test(cases, no_more_bytes_stay_than_may);
     tcase_add_test(cases, damaged_states_are_refused);
     tcase_add_test(cases, forged_states_are_refused);
     tcase_add_test(cases, a_training_compares_what_it_begins_with);

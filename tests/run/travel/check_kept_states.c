@@ -170,7 +170,8 @@ START_TEST(no_more_bytes_stay_than_may)
     ck_assert(stat(path, &about) == 0);
     cse_kept_states kept = { .folder = kept_folder, .most = MOST, .most_bytes = 2 * about.st_size };
     for (int64_t step = 17; step < 20; step++) { /* of one size, each a file of its own */
-        cse_checkpoint_path(run_folder, (step - 14) * 5, path, sizeof path);
+        cse_checkpoint_path(run_folder, (const int64_t[]){ 15, 30, 40 }[step - 17], path,
+                            sizeof path);
         cse_kept_states_add(&kept, path, step);
     }
     ck_assert(!is_kept(16) && !is_kept(17) && is_kept(18) && is_kept(19));

@@ -89,6 +89,7 @@ typedef struct cse_job_settings {
     int64_t checkpoint_steps;  /* 0: only after the last step, which is always saved */
     double checkpoint_minutes; /* and when the last one is so old; 0: no */
     int64_t keep;              /* checkpoints of the run that stay; 0: all */
+    double replay_budget;      /* and others, as of cse_retention_options; 0: none */
     /* The validation metric of one more, as it was given, and where; NULL: none. */
     const char *keep_best, *keep_best_origin;
     bool best_is_greatest;

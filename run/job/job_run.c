@@ -584,12 +584,13 @@ static cse_status look_back(job *j)
         CSE_TRY(cse_run_target_read(model_dir, j->session->arena, &j->unfinished));
     cse_found_checkpoints_look(j);
     const int64_t keep = j->host.keep > 0 ? j->host.keep : s->keep;
-    j->retention =
-        cse_retention_new(&(cse_retention_options){ .model_dir = model_dir,
-                                                    .keep = s->no_checkpoints ? 0 : keep,
-                                                    .best = j->best,
-                                                    .best_is_greatest = s->best_is_greatest,
-                                                    .diverged_factor = s->diverged_factor });
+    j->retention = cse_retention_new(
+        &(cse_retention_options){ .model_dir = model_dir,
+                                  .keep = s->no_checkpoints ? 0 : keep,
+                                  .replay_budget = s->no_checkpoints ? 0 : s->replay_budget,
+                                  .best = j->best,
+                                  .best_is_greatest = s->best_is_greatest,
+                                  .diverged_factor = s->diverged_factor });
     bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint &&
                  cse_takeover_checkpoint(j->environment->takeover) == NULL;
     return fresh && !s->no_checkpoints ? cse_check_fresh_start(model_dir) : CSE_OK;

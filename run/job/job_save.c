@@ -27,6 +27,7 @@ static cse_status tell_written(job *j, cse_written_checkpoint *written)
     cse_job_emit_text(j, CSE_JOB_CHECKPOINT, written->step, written->path);
     if (!fails) {
         cse_retention_written(j->retention, written->step);
+        cse_retention_step_seconds(j->retention, j->watch.step_seconds);
         cse_retention_apply(j->retention, j->recorder);
     }
     const cse_callback_checkpoint told = { .step = written->step, .path = written->path };

@@ -174,9 +174,10 @@ static void read_loop(const cse_config *config, const cse_settings *init,
     settings->checkpoint_steps = integer_or_zero(checkpoint, "steps");
     settings->checkpoint_minutes = number_or_zero(checkpoint, "minutes");
     settings->keep = integer_or_zero(checkpoint, "keep");
+    settings->replay_budget = number_or_zero(checkpoint, "replay_budget");
     const cse_settings *best = cse_settings_nested(checkpoint, "keep_best");
-    if (settings->keep > 0 && cse_config_plugin_count(config, "val_dataloader") > 0 &&
-        cse_settings_has(best, "metric"))
+    if ((settings->keep > 0 || settings->replay_budget > 0) &&
+        cse_config_plugin_count(config, "val_dataloader") > 0 && cse_settings_has(best, "metric"))
         read_keep_best(best, settings);
     settings->save_initial_checkpoint = cse_settings_bool(checkpoint, "save_initial_checkpoint");
     settings->begin_anew = cse_settings_bool(checkpoint, "begin_anew");

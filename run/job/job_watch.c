@@ -64,6 +64,7 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     cse_job_watch *watch = self;
     watch->step = step;
     watch->told_ns = 0;
+    watch->stepped_ns = 0;
     watch->told_step = report->first_step;
     cse_job_watch_phase(watch, CSE_JOB_STARTING);
 }
@@ -78,11 +79,26 @@ static void note_loss(cse_job_watch *watch, const cse_record *record)
                                                          record->fetched));
 }
 
+/* Without what stands between steps: a start, a validation, a pause. */
+static void time_step(cse_job_watch *watch, const cse_record *record)
+{
+    enum { OF_LAST = 64 };
+    if (!watch->step->training)
+        return;
+    if (watch->stepped_ns != 0) {
+        const double seconds = (double)(record->committed_ns - watch->stepped_ns) / 1e9;
+        watch->timed_steps += watch->timed_steps < OF_LAST;
+        watch->step_seconds += (seconds - watch->step_seconds) / (double)watch->timed_steps;
+    }
+    watch->stepped_ns = record->committed_ns;
+}
+
 /* Tells the newest step when the interval has passed. The first step only begins the interval. */
 static void on_step(void *self, const cse_record *record)
 {
     cse_job_watch *watch = self;
     note_loss(watch, record);
+    time_step(watch, record);
     const int64_t since_ns = record->committed_ns - watch->told_ns;
     const int64_t step = record->step + 1;
     if (watch->options.interval_ns <= 0 ||
@@ -113,6 +129,7 @@ static void on_phase(void *self, cse_phase phase, const char *message)
     };
     cse_job_watch *watch = self;
     (void)message;
+    watch->stepped_ns = 0;
     if (phase == CSE_PHASE_RUNNING && !watch->step->training)
         cse_job_watch_phase(watch, CSE_JOB_VALIDATING);
     else

@@ -25,8 +25,11 @@ typedef struct cse_job_watch {
     cse_job_phase phase;
     int64_t told_ns, told_step; /* of the last step that was told */
     int64_t unix_ns;            /* Unix time minus the clock of committed_ns */
-    double rate;                /* constant learning rate; NaN: by schedule, or not known */
-    cse_loss_trend trend;       /* of the training */
+    int64_t stepped_ns;   /* when the last step of training was committed; 0: others came between */
+    int64_t timed_steps;  /* that step_seconds is made of */
+    double step_seconds;  /* of training, the mean of the last ones; 0: not known */
+    double rate;          /* constant learning rate; NaN: by schedule, or not known */
+    cse_loss_trend trend; /* of the training */
     const char *model_dir;
 } cse_job_watch;
 

@@ -15,11 +15,13 @@
 #include "engine/base/log.h"
 #include "engine/formats/checkpoint/checkpoint.h"
 #include "run/record/loss_trend.h"
+#include "run/saving/checkpoint_ladder.h"
 #include "store/reader.h"
 
 typedef struct owned {
     int64_t step, bytes;
     double value; /* of the metric; NaN: none is known */
+    bool stays;   /* of cse_retention_apply: on the ladder, or one of the newest */
 } owned;
 
 struct cse_retention {
@@ -27,6 +29,8 @@ struct cse_retention {
     owned *list; /* in the order in which they were written */
     int count, capacity;
     char named[PATH_MAX]; /* resolved; "": none */
+    double step_seconds;  /* 0: not measured */
+    bool told_long_gaps;
 };
 
 static owned *find(cse_retention *r, int64_t step)
@@ -102,7 +106,7 @@ static void read_store(cse_retention *r)
 
 cse_retention *cse_retention_new(const cse_retention_options *options)
 {
-    if (options->keep <= 0)
+    if (options->keep <= 0 && options->replay_budget <= 0)
         return NULL;
     cse_retention *r = cse_calloc(1, sizeof *r);
     r->options = *options;
@@ -179,12 +183,76 @@ static int64_t newest_step(const cse_retention *r)
     return newest;
 }
 
-static void tell_removed(cse_recorder *recorder, const char *path)
+static void tell_removed(const cse_retention *r, cse_recorder *recorder, const char *path)
 {
     cse_text line = { 0 };
-    cse_text_add(&line, "removed checkpoint %s (checkpoint.keep)", path);
+    cse_text_add(&line, "removed checkpoint %s (checkpoint.%s)", path,
+                 r->options.replay_budget > 0 ? "replay_budget" : "keep");
     cse_recorder_line(recorder, line.data);
     cse_text_clear(&line);
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const int64_t x = ((const owned *)a)->step, y = ((const owned *)b)->step;
+    return (x > y) - (x < y);
+}
+
+/* Removing alone cannot make a gap shorter. */
+static void tell_long_gaps(cse_retention *r, int64_t gap)
+{
+    const int last = r->count - 1;
+    if (r->told_long_gaps || last < 1 || r->list[last].step - r->list[last - 1].step <= gap)
+        return;
+    r->told_long_gaps = true;
+    cse_log_line(CSE_LOG_WARNING,
+                 "checkpoints are %lld steps apart, which take %.3g s to be done again: more than "
+                 "checkpoint.replay_budget (%g s) allows, which are %lld steps; write them more "
+                 "often (checkpoint.steps, checkpoint.minutes)",
+                 (long long)(r->list[last].step - r->list[last - 1].step),
+                 (double)(r->list[last].step - r->list[last - 1].step) * r->step_seconds,
+                 r->options.replay_budget, (long long)gap);
+}
+
+static bool must_stay(const cse_retention *r, const owned *o, int64_t newest)
+{
+    char path[PATH_MAX];
+    return o->step == newest || o == best(r) || !is_file(r, o, path) || is_named(r, path);
+}
+
+/* Marks the newest, and with a budget those of the ladder, for which it orders the list by step. */
+static void choose(cse_retention *r, int64_t newest)
+{
+    const int64_t keep = r->options.keep > 0 ? r->options.keep : 1;
+    if (r->options.replay_budget <= 0) {
+        for (int i = 0; i < r->count; i++)
+            r->list[i].stays = i >= r->count - keep || must_stay(r, &r->list[i], newest);
+        return;
+    }
+    qsort(r->list, (size_t)r->count, sizeof *r->list, by_step);
+    int64_t *steps = cse_calloc((size_t)r->count + 1, sizeof *steps);
+    bool *stays = cse_calloc((size_t)r->count + 1, sizeof *stays);
+    const cse_checkpoint_ladder ladder = {
+        .newest = r->step_seconds > 0 ? keep : r->count + 1,
+        .most_gap = cse_checkpoint_ladder_gap(r->options.replay_budget, r->step_seconds),
+    };
+    for (int i = 0; i < r->count; i++) {
+        steps[i] = r->list[i].step;
+        stays[i] = must_stay(r, &r->list[i], newest);
+    }
+    cse_checkpoint_ladder_choose(&ladder, steps, r->count, stays);
+    for (int i = 0; i < r->count; i++)
+        r->list[i].stays = stays[i];
+    if (r->step_seconds > 0)
+        tell_long_gaps(r, ladder.most_gap);
+    free(steps);
+    free(stays);
+}
+
+void cse_retention_step_seconds(cse_retention *r, double seconds)
+{
+    if (r != NULL)
+        r->step_seconds = seconds;
 }
 
 void cse_retention_apply(cse_retention *r, cse_recorder *recorder)
@@ -195,17 +263,15 @@ void cse_retention_apply(cse_retention *r, cse_recorder *recorder)
     for (int i = r->count - 1; i >= 0; i--) /* others of their names are not the run's any more */
         if (!is_file(r, &r->list[i], path))
             drop(r, i);
-    const int64_t newest = newest_step(r);
-    for (int i = r->count - 1 - (int)(r->options.keep < r->count ? r->options.keep : r->count);
-         i >= 0; i--) {
-        const owned *o = &r->list[i];
-        if (o->step == newest || o == best(r) || !is_file(r, o, path) || is_named(r, path))
+    choose(r, newest_step(r));
+    for (int i = r->count - 1; i >= 0; i--) {
+        if (r->list[i].stays || !is_file(r, &r->list[i], path))
             continue;
         if (unlink(path) != 0) {
             cse_log_line(CSE_LOG_WARNING, "%s: cannot be removed: %s", path, strerror(errno));
             continue;
         }
-        tell_removed(recorder, path);
+        tell_removed(r, recorder, path);
         drop(r, i);
     }
 }

@@ -1,4 +1,5 @@
-/* Which checkpoints of a run stay: the newest, the best, and those that it or a start needs. */
+/* Which checkpoints of a run stay: the newest, the best, those that it or a start needs, and those
+ * from which its past is near (checkpoint_ladder.h). */
 #ifndef CSE_RUN_SAVING_RETENTION_H
 #define CSE_RUN_SAVING_RETENTION_H
 
@@ -9,7 +10,8 @@
 
 typedef struct cse_retention_options {
     const char *model_dir;
-    int64_t keep;           /* newest ones; 0: all stay */
+    int64_t keep;           /* newest ones; 0: all stay, unless there is a budget: then one */
+    double replay_budget;   /* seconds that a gap between others may take; 0: none of them stays */
     const char *best;       /* metric by which one more stays; NULL: none */
     bool best_is_greatest;  /* else the least value is the best */
     double diverged_factor; /* values of a training that had diverged are not the best */
@@ -27,6 +29,9 @@ void cse_retention_named(cse_retention *retention, const char *path);
 void cse_retention_written(cse_retention *retention, int64_t step);
 /* A value of a metric, of the weights after `step` steps. */
 void cse_retention_metric(cse_retention *retention, const char *name, int64_t step, double value);
+
+/* Seconds that a step takes, as far as they were measured: with a budget none goes before. */
+void cse_retention_step_seconds(cse_retention *retention, double seconds);
 
 /* Removes those that are not to stay and tells each to the recorder (NULL: nobody). One that cannot
  * be removed stays, with a warning. */

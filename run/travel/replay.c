@@ -114,6 +114,7 @@ static void add_settings(words *w, const cse_replay_options *o, bool from_start)
         "loop.diverged_factor=0",
         "checkpoint.minutes=0",
         "checkpoint.keep=null",
+        "checkpoint.replay_budget=null",
         "checkpoint.keep_best={}",
         "loggers=null",
         "samples.count=0",

@@ -40,7 +40,8 @@ static bool is_switched_off(const cse_config *config)
 
 static bool keeps_all(const cse_config *config)
 {
-    return !cse_settings_has(cse_config_section_view(config, "init.checkpoint"), "keep");
+    const cse_settings *checkpoint = cse_config_section_view(config, "init.checkpoint");
+    return !cse_settings_has(checkpoint, "keep") && !cse_settings_has(checkpoint, "replay_budget");
 }
 
 static bool is_float32(const cse_config *config)

@@ -61,8 +61,13 @@ static const cse_setting checkpoint_table[] = {
     { "keep", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
       "so many of the run's newest checkpoints stay, older ones are removed; null: all stay",
       NULL },
+    { "replay_budget", CSE_SETTING_NUMBER, "null", 0, 1e9, NULL,
+      "seconds: of checkpoints that are older than the newest (keep; null: one) those stay from "
+      "which any step of the past is done again in that time, and fewer, the older they are; null "
+      "or 0: none of them",
+      NULL },
     { "keep_best", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
-      "with keep: the best checkpoint stays as well", keep_best_table },
+      "with keep or replay_budget: the best checkpoint stays as well", keep_best_table },
     { "autoload_last_checkpoint", CSE_SETTING_BOOL, "true", 0, 0, NULL,
       "resume from the newest checkpoint of model_dir", NULL },
     { "save_initial_checkpoint", CSE_SETTING_BOOL, "false", 0, 0, NULL,

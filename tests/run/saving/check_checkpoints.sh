@@ -63,6 +63,20 @@ start newest --num_steps 20 --set checkpoint.steps=10 --set checkpoint.keep=1 --
     --checkpoint_path "$work/newest/checkpoint_60.mdl"
 expect newest 7 60 80 90
 
+# A ladder of older ones, over two starts; as many of the newest as asked for; a budget that no step
+# fits in keeps all, and says that those are too far from each other.
+spaced="--num_steps 160 --set checkpoint.steps=10 --set $no_validation"
+start ladder $spaced --set checkpoint.replay_budget=1000000 --set checkpoint.keep=4
+expect ladder 80 120 130 140 150 160
+grep -q 'removed checkpoint .*(checkpoint.replay_budget)' "$work/ladder/logs/"* ||
+    fail "ladder: $(ls "$work/ladder/logs")"
+start ladder $spaced --set checkpoint.replay_budget=1000000
+expect ladder 150 210 240 270 290 300 310 320
+start narrow $spaced --set checkpoint.replay_budget=1e-9
+expect narrow 10 20 30 40 50 60 70 80 90 100 110 120 130 140 150 160
+grep -q 'checkpoints are 10 steps apart, which take .* more than checkpoint.replay_budget' \
+    "$work/narrow.err" || fail "narrow: $(cat "$work/narrow.err")"
+
 # The best: the loss of this run falls, so the first checkpoint has the greatest.
 keep="--set checkpoint.steps=10 --set checkpoint.keep=1 --set loop.eval_frequency=10"
 start best $keep --num_steps 40 --set 'checkpoint.keep_best={metric: val_loss}'

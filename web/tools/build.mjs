@@ -20,7 +20,7 @@ const BUDGETS = {
   "every page": 120 * 1024,
   "the page Step graph": 30 * 1024,
   "the page Submit": 160 * 1024,
-  "the page Tensors": 20 * 1024,
+  "the file of later": 20 * 1024,
   "the page Compare": 20 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -84,7 +84,7 @@ function bundleApart(entry, extra) {
     scripts
       .map(([name]) => name)
       .sort()
-      .join() !== "Viewer.js,chunk.js,main.js"
+      .join() !== "chunk.js,later.js,main.js"
   )
     throw new Error(`the bundle is of other files: ${[...files.keys()].join()}`);
   return { css: styles[0][1], text: (name) => files.get(name) };
@@ -115,11 +115,11 @@ function pageFiles() {
   const named = (text, name, file) =>
     text.replaceAll(`"./${name}"`, JSON.stringify(file.path.replace("/assets/", "./")));
   const common = asset("common", "js", app.text("chunk.js"));
-  const viewer = {
-    ...asset("viewer", "js", named(app.text("Viewer.js"), "chunk.js", common)),
-    of: "the page Tensors",
+  const later = {
+    ...asset("later", "js", named(app.text("later.js"), "chunk.js", common)),
+    of: "the file of later",
   };
-  const main = named(named(app.text("main.js"), "chunk.js", common), "Viewer.js", viewer);
+  const main = named(named(app.text("main.js"), "chunk.js", common), "later.js", later);
   const script = asset("app", "js", main);
   const style = asset("app", "css", app.css);
   const html = readFileSync(join(web, "src/index.html"), "utf8")
@@ -128,7 +128,7 @@ function pageFiles() {
     .replace("{{common}}", common.path)
     .replace("{{script}}", script.path);
   const index = { path: "/index.html", bytes: Buffer.from(html) };
-  return [index, script, common, style, layout, icon, editor, viewer, explore];
+  return [index, script, common, style, layout, icon, editor, later, explore];
 }
 
 /* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by

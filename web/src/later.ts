@@ -1,0 +1,7 @@
+/* Loaded by base/later.ts: one file, so that the main program and it share one more. */
+export { Viewer } from "@/tensors/Viewer";
+export { MarkLegend } from "@/marks/Legend";
+export { placeMarks } from "@/marks/marks";
+export { readMarks } from "@/marks/read";
+export { Strip } from "@/marks/Strip";
+export { Plan } from "@/plan/Plan";

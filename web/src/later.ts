@@ -1,4 +1,6 @@
 /* Loaded by base/later.ts: one file, so that the main program and it share one more. */
+export { Help } from "@/frame/Help";
+export { Palette } from "@/frame/Palette";
 export { Viewer } from "@/tensors/Viewer";
 export { MarkLegend } from "@/marks/Legend";
 export { placeMarks } from "@/marks/marks";

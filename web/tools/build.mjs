@@ -87,6 +87,10 @@ function bundleApart(entry, extra) {
       .join() !== "chunk.js,later.js,main.js"
   )
     throw new Error(`the bundle is of other files: ${[...files.keys()].join()}`);
+  if (files.get("chunk.js").includes("later.js"))
+    throw new Error(
+      "what later.ts needs loads it: it has to be given what loads it, as a property",
+    );
   return { css: styles[0][1], text: (name) => files.get(name) };
 }
 

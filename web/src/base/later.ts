@@ -4,4 +4,9 @@ export type Later = typeof import("@/later");
 
 let loading: Promise<Later> | undefined;
 
-export const loadLater = (): Promise<Later> => (loading ??= import("@/later"));
+/** Tried again when it could not be loaded. */
+export const loadLater = (): Promise<Later> =>
+  (loading ??= import("@/later").catch((cause: Error) => {
+    loading = undefined;
+    throw cause;
+  }));

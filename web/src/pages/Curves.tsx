@@ -72,7 +72,8 @@ function useRuns(model: JobModel, others: string[]): { runs: Run[]; loading: boo
 function useMarks(model: JobModel, runs: Run[], axis: XAxis) {
   const job = model.job.value;
   const [later, setLater] = useState<Later | null>(null);
-  useEffect(() => void loadLater().then(setLater), []);
+  const [failure, setFailure] = useState<Error | null>(null);
+  useEffect(() => void loadLater().then((found) => setLater(found), setFailure), []);
   const ids = runs.map((run) => run.id).filter((id) => id !== model.id || isRecorded(job));
   const read = useResource(
     () => (later ? later.readMarks(ids) : Promise.resolve(null)),
@@ -83,7 +84,7 @@ function useMarks(model: JobModel, runs: Run[], axis: XAxis) {
     (): PlotMark[] => (later && read.data ? later.placeMarks(read.data, runs, axis) : []),
     [later, read.data, runs, axis],
   );
-  return { marks, error: read.error, later };
+  return { marks, error: failure ?? read.error, later };
 }
 
 function RunPicker({

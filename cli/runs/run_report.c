@@ -22,6 +22,8 @@ static const struct {
     { { "/metrics", "getMetrics", "max_points=2000" }, NULL, false },
     { { "/closures", "listClosures", "limit=1000&tail=1000" }, NULL, false },
     { { "/checkpoints", "listCheckpoints", "" }, NULL, false },
+    { { "/alerts", "listAlerts", "" }, NULL, false },
+    { { "/losses", "listLosses", "" }, NULL, false },
     { { "/logs", "listLogs", "limit=1000&tail=10000" }, NULL, true },
     { { "/config", "getJobConfig", "" }, NULL, false },
     { { "/graph", "getGraph", "" }, NULL, false },

@@ -11,6 +11,7 @@
 #include "dashboard/queue/jobs_commands.h"
 #include "dashboard/queue/run_account.h"
 #include "engine/base/arena.h"
+#include "store/step_at.h"
 
 /* ---- what the run knows ---- */
 
@@ -382,6 +383,7 @@ static void add_transition(json_t *list, const cse_job_transition *t, const char
 {
     json_t *object = json_object(), *message = json_string(t->message != NULL ? t->message : "");
     json_object_set_new(object, "seq", json_integer(0));
+    json_object_set_new(object, "step", json_null());
     json_object_set_new(object, "time_ms", json_integer(t->time_ms));
     json_object_set_new(object, "from",
                         t->from == CSE_RUN_NONE ? json_null()
@@ -435,6 +437,22 @@ static void add_end(json_t *list, const cse_job *job)
     add_transition(list, &t, "run");
 }
 
+/* What had been done by then; null: nothing, or it is not known. */
+static void add_steps(json_t *list, cse_store_reader *reader)
+{
+    cse_step_finder *finder = cse_step_finder_new(reader);
+    json_t *one;
+    size_t i;
+    json_array_foreach(list, i, one)
+    {
+        const json_t *time = json_object_get(one, "time_ms");
+        const int64_t step = cse_step_finder_at(finder, json_integer_value(time));
+        if (step >= 0)
+            json_object_set_new(one, "step", json_integer(step));
+    }
+    cse_step_finder_destroy(&finder);
+}
+
 json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job)
 {
     cse_store_reader *reader = NULL;
@@ -447,6 +465,8 @@ json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job)
         cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &query, take_run, list);
     else
         add_end(list, job);
+    if (reader != NULL)
+        add_steps(list, reader);
     cse_readers_give_back(jobs->options.readers, job->record.model_dir, &reader);
     json_array_foreach(list, i, one)
         json_object_set_new(one, "seq", json_integer((json_int_t)i + 1));

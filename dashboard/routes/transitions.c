@@ -16,6 +16,7 @@ static const char schemas[] =
     "Transition\n"
     "  seq integer 0..\n"
     "  time_ms time\n"
+    "  step integer|null 0..  # the last one that was done until then; null: none, or not known\n"
     "  from string|null  # state before; null for the first\n"
     "  to State\n"
     "  reason string|null  # one of the failure reasons, or a word of the command that caused it\n"

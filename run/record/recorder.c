@@ -17,9 +17,11 @@
 #include "run/alerts/alert_guard.h"
 #include "run/record/chain_rows.h"
 #include "run/record/goodput.h"
+#include "run/record/loss_rows.h"
 #include "run/record/printed.h"
 #include "run/record/run_facts.h"
 #include "run/record/series.h"
+#include "run/record/settings_change.h"
 #include "run/record/statistics_rows.h"
 #include "run/record/topology_rows.h"
 #include "store/reader.h"
@@ -55,7 +57,8 @@ struct cse_recorder {
     cse_chain_rows chain;
     const cse_record_tail *tail;
     cse_alert_guard *alerts; /* NULL: none */
-    cse_printed *printed;    /* what the closure that is called prints; NULL: not kept */
+    cse_host_rows *hosts;
+    cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
 };
 
 /* ---- beginning and end ---- */
@@ -189,6 +192,7 @@ static void release(cse_recorder **recorder)
     cse_series_destroy(&(*recorder)->series);
     cse_statistics_rows_destroy(&(*recorder)->statistics);
     cse_printed_destroy(&(*recorder)->printed);
+    cse_host_rows_destroy(&(*recorder)->hosts);
     free((*recorder)->model_dir);
     cse_chain_rows_clear(&(*recorder)->chain);
     free(*recorder);
@@ -219,7 +223,10 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
         release(&recorder);
         return status;
     }
+    cse_text changed = { 0 };
+    cse_settings_change(recorder->model_dir, options->texts.resolved, &changed);
     cse_record_facts(recorder->store, options);
+    recorder->hosts = cse_host_rows_new(recorder->store, recorder->model_dir);
     recorder->series = cse_series_new(recorder->store);
     recorder->compiling = true;
     recorder->is_program = options->is_program;
@@ -228,7 +235,8 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
         recorder->printed = cse_printed_new();
     recorder->activity.phase = CSE_RUN_PHASE_TRAIN;
     begin_account(recorder, options->succession.takes_over);
-    cse_store_transition(recorder->store, CSE_RUN_COMPILING, NULL, NULL);
+    cse_store_transition(recorder->store, CSE_RUN_COMPILING, NULL, changed.data);
+    cse_text_clear(&changed);
     cse_log_set_sink(keep_record, recorder);
     status = cse_alert_guard_start(
         &(cse_alert_guard_options){ .settings = options->alerts,
@@ -522,12 +530,13 @@ static void on_phase(void *self, cse_phase phase, const char *message)
 static void on_recovery(void *self, const cse_process_recovery *recovery)
 {
     const cse_recorder *recorder = self;
-    cse_store_recovery(
-        recorder->store,
-        &(cse_recovery){ .process = recovery->process,
-                         .reason = recovery->reason,
-                         .lost_ms = unix_ms(recorder, recovery->lost_ns),
-                         .milliseconds = (recovery->ready_ns - recovery->lost_ns) / 1000000 });
+    const int64_t cost_ms = (recovery->ready_ns - recovery->lost_ns) / 1000000;
+    const cse_recovery lost = { .process = recovery->process,
+                                .reason = recovery->reason,
+                                .lost_ms = unix_ms(recorder, recovery->lost_ns),
+                                .milliseconds = cost_ms };
+    cse_store_recovery(recorder->store, &lost);
+    cse_loss_rows_process(recorder->store, &lost);
 }
 
 static void on_audit(void *self, const cse_audit_report *report)
@@ -577,6 +586,7 @@ static void on_topology(void *self, const char *json)
     if (recorder->step != NULL)
         cse_topology_rows_add(recorder->store, recorder->step->training, json);
     record_bad_records(recorder, json);
+    cse_host_rows_take(recorder->hosts, json);
     if (cse_clock_ns() - recorder->goodput_told_ns >= GOODPUT_INTERVAL_NS)
         tell_goodput(recorder);
 }

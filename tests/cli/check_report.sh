@@ -45,7 +45,8 @@ with open(sys.argv[2]) as file:
 (job,) = data["/api/v1/jobs"]["jobs"]
 base = "/api/v1/jobs/" + job["id"]
 names = {name[len(base):] for name in data if name.startswith(base)}
-wanted = {"", "/transitions", "/metrics", "/closures", "/checkpoints", "/logs", "/config",
+wanted = {"", "/transitions", "/metrics", "/closures", "/checkpoints", "/alerts",
+          "/losses", "/logs", "/config",
           "/graph", "/precision", "/topology", "/tensors", "/numerics", "/trace",
           "/kernels", "/goodput", "/data"}
 assert names == wanted, names ^ wanted

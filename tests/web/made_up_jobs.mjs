@@ -152,6 +152,7 @@ export class MadeUpJob {
     this.transitions.push({
       seq: this.transitions.length + 1,
       time_ms,
+      step: this.step,
       from,
       to,
       message,

@@ -1,6 +1,6 @@
 /* The frame around every page: the bar on top with the job at hand, the list of pages, the page,
  * and what the server answered. */
-import { render } from "preact";
+import { render, type ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { signal, useSignalEffect } from "@preact/signals";
 import "uplot/dist/uPlot.min.css";
@@ -17,23 +17,32 @@ import "@/styles/tensors.css";
 import "@/styles/sweeps.css";
 import "@/styles/narrow.css";
 import { needsToken } from "@/api/transport";
+import { loadLater } from "@/base/later";
 import { href, segments } from "@/base/route";
+import { tell } from "@/job/actions";
 import { current, openJob } from "@/job/model";
 import { Empty } from "@/components/parts";
 import { watchServer } from "@/api/freshness";
 import { Freshness } from "@/frame/Freshness";
-import { Help, Keyboard } from "@/frame/Keyboard";
+import { Keyboard } from "@/frame/Keyboard";
 import { Notes } from "@/frame/Notes";
 import { Rail } from "@/frame/Rail";
 import { SignIn } from "@/frame/SignIn";
 import { TopBar } from "@/frame/TopBar";
-import { pageOf } from "@/frame/pages";
+import type { AskedProps } from "@/frame/page";
+import { PAGES, pageOf } from "@/frame/pages";
 import { reportAnswers } from "@/api/report";
 import type { JobList } from "@generated/client";
 
 declare const IS_REPORT: boolean;
 
-export const helpIsOpen = signal(false);
+/* A dialog of the frame that is open. */
+const asked = signal<ComponentType<AskedProps> | null>(null);
+const ask = (name: "Help" | "Palette"): void =>
+  void loadLater().then(
+    (later) => (asked.value = later[name]),
+    (cause: Error) => tell("bad", `This part of the pages could not be loaded: ${cause.message}`),
+  );
 
 function Page() {
   const { page, job } = pageOf(segments.value);
@@ -64,6 +73,7 @@ function Frame() {
     if (here && rail && rail.scrollWidth > rail.clientWidth)
       rail.scrollLeft = here.offsetLeft - (rail.clientWidth - here.offsetWidth) / 2;
   }, [page?.name, job, needsToken.value]);
+  const Asked = asked.value;
   if (needsToken.value) return <SignIn />;
   return (
     <>
@@ -78,15 +88,15 @@ function Frame() {
         Skip to the page
       </a>
       <div class="frame">
-        <TopBar onHelp={() => (helpIsOpen.value = true)} />
+        <TopBar onHelp={() => ask("Help")} />
         <Rail job={job} page={page?.name ?? ""} />
         <main id="page" tabIndex={0} class={page?.fill ? "page fill" : "page"}>
           <Freshness />
           <Page />
         </main>
       </div>
-      <Keyboard job={job} onHelp={() => (helpIsOpen.value = true)} />
-      {helpIsOpen.value && <Help onClose={() => (helpIsOpen.value = false)} />}
+      <Keyboard job={job} onHelp={() => ask("Help")} onPalette={() => ask("Palette")} />
+      {Asked && <Asked pages={PAGES} job={job} onClose={() => (asked.value = null)} />}
       <Notes />
     </>
   );

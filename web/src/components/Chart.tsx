@@ -2,20 +2,30 @@
  * charts costs what can be seen of them. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { themeVersion } from "@/base/theme";
 import { integer, number } from "@/base/format";
 import { keyMoves } from "@/base/keys";
 import { at as textAt, type AxisKind } from "@/components/axes";
-import { Plot, type Curve, type PlotOptions, type Reading } from "@/components/plot";
+import {
+  Plot,
+  type Curve,
+  type MarkPlace,
+  type PlotMark,
+  type PlotOptions,
+  type Reading,
+} from "@/components/plot";
 import { Icon } from "@/components/Icon";
 
 export type { Curve } from "@/components/plot";
 
 export type View = readonly [from: number, to: number];
 
-export interface ChartProps extends Omit<PlotOptions, "onRange"> {
+export interface ChartProps extends Omit<PlotOptions, "onRange" | "onMarks"> {
   curves: Curve[];
+  marks?: PlotMark[];
+  /** What shows their symbols above the plot. */
+  markStrip?: ComponentType<{ title: string; places: MarkPlace[] }> | undefined;
   /** Calls `draw` with new curves whenever points arrive; returns how to stop. */
   subscribe?: (draw: (curves: Curve[]) => void) => () => void;
   onRange?: (from: number, to: number) => void;
@@ -184,10 +194,12 @@ function usePlot(props: ChartProps, seen: boolean) {
   const latest = useRef(props);
   const under = useRef<number | null>(null);
   const [zoomed, setZoomed] = useState(false);
+  const [places, setPlaces] = useState<MarkPlace[]>([]);
   const isLooking = useRef(false);
   latest.current = props;
   const options = (): PlotOptions => ({
     ...latest.current,
+    onMarks: setPlaces,
     onRange: (from, to) => {
       const follows = plot.current?.isFollowing ?? true;
       setZoomed(!follows);
@@ -220,6 +232,7 @@ function usePlot(props: ChartProps, seen: boolean) {
   useEffect(() => {
     if (!seen || !canvas.current) return undefined;
     plot.current = new Plot(canvas.current, options());
+    plot.current.setMarks(latest.current.marks ?? []);
     draw(latest.current.curves);
     look();
     return () => {
@@ -229,11 +242,12 @@ function usePlot(props: ChartProps, seen: boolean) {
   }, [seen]);
   useEffect(() => plot.current?.configure(options()), [props.axis, props.logarithmic]);
   useEffect(() => draw(props.curves), [props.curves, seen]);
+  useEffect(() => plot.current?.setMarks(props.marks ?? []), [props.marks]);
   useEffect(() => (seen ? props.subscribe?.(draw) : undefined), [props.subscribe, seen]);
   useSignalEffect(() => {
     if (themeVersion.value > 0) plot.current?.rebuild();
   });
-  return { canvas, cursor, tip, plot, zoomed, under };
+  return { canvas, cursor, tip, plot, zoomed, under, places };
 }
 
 const DRAG_PX = 4;
@@ -258,8 +272,9 @@ function usePoint(props: ChartProps, under: { current: number | null }) {
 
 export function Chart(props: ChartProps) {
   const { host, seen } = useInView("250px");
-  const { canvas, cursor, tip, plot, zoomed, under } = usePlot(props, seen);
+  const { canvas, cursor, tip, plot, zoomed, under, places } = usePlot(props, seen);
   const point = usePoint(props, under);
+  const Strip = props.markStrip;
   const keys = keyMoves({
     ArrowLeft: () => plot.current?.move(-0.15),
     ArrowRight: () => plot.current?.move(0.15),
@@ -291,21 +306,24 @@ export function Chart(props: ChartProps) {
       {props.legend !== false && distinct(props.curves).length > 1 && (
         <Legend curves={props.curves} />
       )}
-      <div
-        class="canvas"
-        ref={canvas}
-        tabIndex={0}
-        role="img"
-        onKeyDown={keys}
-        onMouseDownCapture={point.onDown}
-        onMouseUpCapture={point.onUp}
-        aria-label={
-          describe(props.title, props.curves) +
-          (props.pointLink ? " Enter offers the step of a point." : "")
-        }
-        style={{ height: `${props.height}px` }}
-      />
-      <p class="no-points faint small">no point to show</p>
+      <div class="plot">
+        <div
+          class="canvas"
+          ref={canvas}
+          tabIndex={0}
+          role="img"
+          onKeyDown={keys}
+          onMouseDownCapture={point.onDown}
+          onMouseUpCapture={point.onUp}
+          aria-label={
+            describe(props.title, props.curves) +
+            (props.pointLink ? " Enter offers the step of a point." : "")
+          }
+          style={{ height: `${props.height}px` }}
+        />
+        <p class="no-points faint small">no point to show</p>
+        {Strip && (props.marks?.length ?? 0) > 0 && <Strip title={props.title} places={places} />}
+      </div>
       <div class="chart-tip number" ref={tip} aria-hidden="true" hidden />
       <Missing {...props} />
       {props.note}

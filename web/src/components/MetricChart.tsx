@@ -4,9 +4,10 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { ComponentChildren } from "preact";
 import { api, type Metrics } from "@generated/client";
 import { debounce } from "@/base/resource";
-import { Chart, type Curve, type View } from "@/components/Chart";
+import { Chart, type ChartProps, type Curve, type View } from "@/components/Chart";
 import { integer } from "@/base/format";
 import { canReplay, stepLink } from "@/tensors/link";
+import type { PlotMark } from "@/components/plot";
 import type { LivePoints } from "@/job/live";
 import { curvesOf, type XAxis } from "@/job/series";
 
@@ -38,6 +39,8 @@ export interface MetricChartProps {
   unit?: string;
   fill?: boolean;
   legend?: boolean;
+  marks?: PlotMark[];
+  markStrip?: ChartProps["markStrip"];
 }
 
 const SERIES_COLOURS = 8;
@@ -162,6 +165,7 @@ export function MetricChart(props: MetricChartProps) {
       fill={props.fill ?? false}
       onRange={refineSoon}
       pointLink={openStep(props)}
+      {...(props.marks ? { marks: props.marks, markStrip: props.markStrip } : {})}
       {...(props.sync ? { sync: props.sync } : {})}
       {...(props.view !== undefined ? { view: props.view } : {})}
       {...(props.onView ? { onView: props.onView } : {})}

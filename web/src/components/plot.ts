@@ -17,6 +17,7 @@ import {
   valueRange,
   type AxisKind,
 } from "@/components/axes";
+import { gather } from "@/components/gather";
 
 type Column = (number | null | undefined)[];
 
@@ -43,6 +44,24 @@ export interface Reading {
   value: number | null;
 }
 
+/** Kinds of marks; their symbols and words are in src/marks. */
+export type MarkKind = "alert" | "process" | "host" | "pause" | "start" | "settings" | "checkpoint";
+
+/** What happened at a place of the horizontal axis. */
+export interface PlotMark {
+  kind: MarkKind;
+  x: number;
+  text: string;
+}
+
+/** The marks of one place, in pixels from the left of the chart. */
+export interface MarkPlace {
+  left: number;
+  /** Of the whole chart. */
+  width: number;
+  marks: PlotMark[];
+}
+
 export interface PlotOptions {
   height: number;
   axis: AxisKind;
@@ -54,6 +73,8 @@ export interface PlotOptions {
   unit?: string;
   fill?: boolean;
   compactAxes?: boolean;
+  /** Where the marks are, each time that changes. */
+  onMarks?: (places: MarkPlace[]) => void;
 }
 
 function columnsOf(curves: Curve[], logarithmic: boolean): uPlot.AlignedData {
@@ -71,6 +92,11 @@ function columnsOf(curves: Curve[], logarithmic: boolean): uPlot.AlignedData {
 /* A change of these needs another plot; anything else is only new data. */
 const shapeOf = (curves: Curve[]): string =>
   curves.map((c) => [c.label, c.colour, c.dimmed, c.dash, !!c.minimum].join()).join(";");
+
+/* Above a plot with marks there is room for their symbols. */
+const MARKS_PX = 20;
+/* Symbols that would touch stand at one place. */
+const GATHER_PX = 19;
 
 /* Curves with no more points than this have each of them marked. */
 const FEW_POINTS = 24;
@@ -100,6 +126,9 @@ export class Plot {
   /** Null: all of the data is shown and followed. */
   private window: [number, number] | null = null;
   private isPressed = false;
+  /* By x. */
+  private marks: PlotMark[] = [];
+  private places: MarkPlace[] = [];
   private readonly observer: ResizeObserver;
 
   constructor(
@@ -148,6 +177,14 @@ export class Plot {
     this.plot = new uPlot(this.uplotOptions(), data, this.host);
     if (this.window) this.plot.setScale("x", { min: this.window[0], max: this.window[1] });
     this.host.querySelector("canvas")?.setAttribute("aria-hidden", "true");
+  }
+
+  /** Lines where something happened; their symbols are drawn by who listens to `onMarks`. */
+  setMarks(marks: PlotMark[]): void {
+    const had = this.marks.length > 0;
+    this.marks = [...marks].sort((a, b) => a.x - b.x);
+    if (had !== marks.length > 0) this.rebuild();
+    else this.plot?.redraw(false);
   }
 
   /** Shows [from, to] of the x axis; null follows the data again. */
@@ -285,6 +322,7 @@ export class Plot {
       bands: this.bands(),
       axes: this.axes(),
       legend: { show: false },
+      ...(this.marks.length > 0 ? { padding: [MARKS_PX, null, null, null] } : {}),
       scales: {
         x: {
           time: false,
@@ -308,6 +346,7 @@ export class Plot {
           },
         ],
         ready: [(u) => this.listen(u, onRange !== undefined)],
+        drawAxes: [(u) => this.drawMarks(u)],
         draw: [(u) => this.drawNotFinite(u)],
       },
     };
@@ -358,6 +397,48 @@ export class Plot {
     };
     addEventListener("mousemove", move);
     addEventListener("mouseup", up);
+  }
+
+  private placesIn(u: uPlot): MarkPlace[] {
+    const left = u.bbox.left / devicePixelRatio;
+    const width = u.bbox.width / devicePixelRatio;
+    const inside = this.marks
+      .map((mark) => ({ mark, at: u.valToPos(mark.x, "x") }))
+      .filter(({ at }) => at >= 0 && at <= width);
+    return gather(
+      inside.map(({ at }) => at),
+      GATHER_PX,
+    ).map((indices) => {
+      const some = indices.map((i) => inside[i] as { mark: PlotMark; at: number });
+      const first = (some[0] as { at: number }).at;
+      return { left: left + first, width: u.width, marks: some.map(({ mark }) => mark) };
+    });
+  }
+
+  /* Behind the curves. Marks of several kinds at one place have the colour of none. */
+  private drawMarks(u: uPlot): void {
+    const places = this.placesIn(u);
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+    for (const place of places) {
+      const kinds = new Set(place.marks.map((one) => one.kind));
+      const [kind] = kinds;
+      const x = Math.round(place.left * devicePixelRatio) + 0.5;
+      ctx.strokeStyle = withAlpha(
+        colour(kinds.size === 1 ? `--mark-${kind}` : "--text-faint"),
+        0.6,
+      );
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
+    ctx.restore();
+    if (JSON.stringify(places) === JSON.stringify(this.places)) return;
+    this.places = places;
+    this.options.onMarks?.(places);
   }
 
   /* A cross at the upper edge wherever a value was NaN or infinite. */

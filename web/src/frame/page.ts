@@ -18,3 +18,10 @@ export interface PageEntry {
   /** Needs a server: not in a report. */
   live?: boolean;
 }
+
+/** Of a dialog of the frame; the pages are given to it, since it is loaded later. */
+export interface AskedProps {
+  pages: PageEntry[];
+  job: string | null;
+  onClose: () => void;
+}

@@ -130,6 +130,7 @@ function takeState(known: Known, event: StateEvent): Known {
   const change: Transition = {
     seq: 0,
     time_ms: event.time_ms,
+    step: stepOf(known),
     from: event.from_state ?? null,
     to: event.to_state,
     reason: event.reason || null,

@@ -1,6 +1,6 @@
 /* Curves of one run, or of several over each other. Whatever is chosen is in the address: a link
  * shows the same picture. */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type Job, type Metrics } from "@generated/client";
 import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
@@ -11,7 +11,10 @@ import { CurveControls, curveView, keepZoom } from "@/components/CurveControls";
 import { HealthBadges } from "@/components/Health";
 import { Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
-import { useRecorded } from "@/job/recorded";
+import { isRecorded, useRecorded } from "@/job/recorded";
+import { loadLater, type Later } from "@/base/later";
+import type { XAxis } from "@/job/series";
+import type { PlotMark } from "@/components/plot";
 import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
 import { number } from "@/base/format";
 import type { PageEntry } from "@/frame/page";
@@ -63,6 +66,25 @@ function useRuns(model: JobModel, others: string[]): { runs: Run[]; loading: boo
     [all, model],
   );
   return { runs, loading: own.loading };
+}
+
+/* The marks of the runs that are shown, once what makes them has been loaded. */
+function useMarks(model: JobModel, runs: Run[], axis: XAxis) {
+  const job = model.job.value;
+  const [later, setLater] = useState<Later | null>(null);
+  const [failure, setFailure] = useState<Error | null>(null);
+  useEffect(() => void loadLater().then((found) => setLater(found), setFailure), []);
+  const ids = runs.map((run) => run.id).filter((id) => id !== model.id || isRecorded(job));
+  const read = useResource(
+    () => (later ? later.readMarks(ids) : Promise.resolve(null)),
+    [later, ids.join(), job?.attempt, job?.state, model.checkpointsVersion.value],
+    job && !isFinal(job.state) ? RELOAD_MS : 0,
+  );
+  const marks = useMemo(
+    (): PlotMark[] => (later && read.data ? later.placeMarks(read.data, runs, axis) : []),
+    [later, read.data, runs, axis],
+  );
+  return { marks, error: failure ?? read.error, later };
 }
 
 function RunPicker({
@@ -168,6 +190,12 @@ export function Curves() {
   const filter = query.value.get("filter") ?? "";
   const [picking, setPicking] = useState(false);
   const { runs, loading } = useRuns(model, others);
+  const { marks, error, later } = useMarks(model, runs, shows.axis);
+  const hidden = listOf("unmarked");
+  const marked = useMemo(
+    () => marks.filter((one) => !hidden.includes(one.kind)),
+    [marks, hidden.join()],
+  );
   const names = new Set([...runs.flatMap((run) => run.metrics?.names ?? []), ...model.names.value]);
   const shown = ordered([...names], pins, filter);
   const dropped = Math.max(0, ...runs.map((run) => run.metrics?.dropped_series ?? 0));
@@ -189,6 +217,8 @@ export function Curves() {
         </button>
       </PageHeader>
       <RunChips runs={runs} others={others} />
+      {later && <later.MarkLegend marks={marks} hidden={hidden} />}
+      {error && <p class="small soft">Marks could not be read: {error.message}</p>}
       {loading && runs.length === 0 && <Loading />}
       {!loading && shown.length === 0 && (
         <section class="panel">
@@ -210,6 +240,8 @@ export function Curves() {
             height={190}
             sync="curves"
             view={shows.zoom}
+            marks={marked}
+            markStrip={later?.Strip}
             onView={keepZoom}
             legend={false}
             actions={

@@ -1,9 +1,7 @@
 /* Sweeps: configurations that are trained with many settings. The page itself is loaded when it is
  * opened. */
-import { LoadedPage } from "@/frame/LoadedPage";
+import { laterPage } from "@/components/LaterPage";
 import type { PageEntry } from "@/frame/page";
-
-export const Sweeps = () => <LoadedPage name="SweepsPage" />;
 
 export const page: PageEntry = {
   name: "sweeps",
@@ -11,6 +9,6 @@ export const page: PageEntry = {
   title: "Sweeps",
   icon: "sweeps",
   key: "w",
-  view: Sweeps,
+  view: laterPage((later) => later.SweepsPage),
   live: true,
 };

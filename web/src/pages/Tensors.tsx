@@ -1,8 +1,13 @@
 /* Any past step, and all of its tensors. The viewer itself is loaded when the page is opened. */
-import { LoadedPage } from "@/frame/LoadedPage";
+import { laterPage } from "@/components/LaterPage";
+import { Empty } from "@/components/parts";
 import type { PageEntry } from "@/frame/page";
 
-export const Tensors = () => <LoadedPage name="Viewer" />;
+declare const IS_REPORT: boolean;
+
+const NotInAReport = () => (
+  <Empty title="Not there">A report has no server that does steps again.</Empty>
+);
 
 export const page: PageEntry = {
   name: "tensors",
@@ -10,7 +15,7 @@ export const page: PageEntry = {
   title: "Tensors",
   icon: "tensors",
   key: "b",
-  view: Tensors,
+  view: IS_REPORT ? NotInAReport : laterPage((later) => later.Viewer),
   ofJob: true,
   live: true,
 };

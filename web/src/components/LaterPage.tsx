@@ -1,0 +1,22 @@
+/* A page that is loaded when it is opened. */
+import { useEffect, useState } from "preact/hooks";
+import type { ComponentType } from "preact";
+import { ApiError } from "@/api/transport";
+import { loadLater, type Later } from "@/base/later";
+import { Failure, Loading } from "@/components/parts";
+
+export const laterPage = (pick: (later: Later) => ComponentType): ComponentType =>
+  function LaterPage() {
+    const [loaded, setLoaded] = useState<{ view: ComponentType } | null>(null);
+    const [error, setError] = useState<ApiError | null>(null);
+    useEffect(() => {
+      loadLater().then(
+        (later) => setLoaded({ view: pick(later) }),
+        (cause: Error) => setError(new ApiError(0, { detail: cause.message })),
+      );
+    }, []);
+    if (error) return <Failure error={error} retry={() => location.reload()} />;
+    if (!loaded) return <Loading />;
+    const View = loaded.view;
+    return <View />;
+  };

@@ -1,0 +1,10 @@
+/* Loaded by base/later.ts: one file, so that the main program and it share one more. */
+export { Help } from "@/frame/Help";
+export { Palette } from "@/frame/Palette";
+export { Viewer } from "@/tensors/Viewer";
+export { MarkLegend } from "@/marks/Legend";
+export { placeMarks } from "@/marks/marks";
+export { readMarks } from "@/marks/read";
+export { Strip } from "@/marks/Strip";
+export { Plan } from "@/plan/Plan";
+export { SweepsPage } from "@/sweeps/SweepsPage";

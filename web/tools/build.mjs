@@ -105,7 +105,7 @@ function pageFiles() {
   const code = bundle("src/editor/main.ts", { format: "esm" });
   const editor = { ...asset("editor", "js", code.js), of: "the page Submit" };
   const drawn = bundle("src/explore/main.ts", { format: "esm" });
-  const explore = { ...asset("explore", "js", drawn.js), of: "the page Compare" };
+  const explore = { ...asset("explore", "js", drawn.js), of: "the pages Compare and Sweeps" };
   const app = bundleApart("src/main.tsx", {
     external: ["/assets/*"],
     define: {

@@ -308,7 +308,11 @@ def a_second_question_compiles_nothing():
         equal(list(again), list(first))
         check(again != first, again)
         check(os.path.exists(outside), outside)
-        # Each job has its own, the run's are as they were, and it ends with the job.
+        # No job compiles to it, each has its own, the run's are as they were, and it ends with the job.
+        there = configuration(STEPS).replace(support.COMPILED, os.path.dirname(place))
+        answer = server.request("PUT", f"{API}/jobs/c", {"config": there})
+        equal(answer.status, 422, answer.body)
+        check(b"compile_dir" in answer.body, answer.body)
         equal(ask(server, "b", 33, {"keep": True}).status, 202)
         equal(found(server, "b", 33)["answer"]["bits"], "same")
         equal(len(code_of(root, "b")), 1)

@@ -310,6 +310,11 @@ async function thePointerReads(checks, page) {
   checks.that((await page.locator(".mark-tip").count()) === 1, "the text is under the pointer");
   await page.mouse.move(2, 2);
   await page.locator(".mark-tip").waitFor({ state: "detached" });
+  /* The marks came after the curves, and the plot was made anew for them. */
+  const figure = page.locator("figure", { hasText: "loss" }).first();
+  await figure.locator(".u-over").hover();
+  await figure.locator(".chart-tip:not(.mark-tip) b").first().waitFor();
+  checks.that(true, "values are under the pointer, too");
 }
 
 async function noMarks(checks, api, page) {

@@ -119,6 +119,12 @@ function marked(column: Column, from: number, to: number): number[] {
 const positive = (column: Column): Column =>
   column.map((value) => (value != null && value <= 0 ? null : value));
 
+type CursorListener = (
+  x: number,
+  readings: Reading[],
+  place: { left: number; isOwn: boolean },
+) => void;
+
 export class Plot {
   private plot: uPlot | undefined;
   private shape = "";
@@ -129,6 +135,7 @@ export class Plot {
   /* By x. */
   private marks: PlotMark[] = [];
   private places: MarkPlace[] = [];
+  private listener: CursorListener | undefined;
   private readonly observer: ResizeObserver;
 
   constructor(
@@ -348,6 +355,7 @@ export class Plot {
         ready: [(u) => this.listen(u, onRange !== undefined)],
         drawAxes: [(u) => this.drawMarks(u)],
         draw: [(u) => this.drawNotFinite(u)],
+        setCursor: [(u) => this.readCursor(u)],
       },
     };
   }
@@ -468,25 +476,22 @@ export class Plot {
   }
 
   /** What is under the cursor, and where the cursor is; no readings when it has left. */
-  onCursor(
-    listener: (x: number, readings: Reading[], place: { left: number; isOwn: boolean }) => void,
-  ): void {
-    const plot = this.plot;
-    if (!plot) return;
-    plot.hooks.setCursor = [
-      (u) => {
-        const { left } = u.cursor;
-        const range = this.range;
-        if (left == null || left < 0 || !range) return listener(0, [], { left: 0, isOwn: false });
-        const x = u.posToVal(left, "x");
-        const reach = (range[1] - range[0]) * REACH;
-        const readings = this.curves.flatMap((curve): Reading[] => {
-          const found = nearest(curve, x);
-          return found && Math.abs(found.x - x) <= Math.max(reach, found.gap) ? [found] : [];
-        });
-        return listener(x, readings, { left, isOwn: u.over.matches(":hover") });
-      },
-    ];
+  onCursor(listener: CursorListener): void {
+    this.listener = listener;
+  }
+
+  private readCursor(u: uPlot): void {
+    const { left } = u.cursor;
+    const range = this.range;
+    if (left == null || left < 0 || !range)
+      return this.listener?.(0, [], { left: 0, isOwn: false });
+    const x = u.posToVal(left, "x");
+    const reach = (range[1] - range[0]) * REACH;
+    const readings = this.curves.flatMap((curve): Reading[] => {
+      const found = nearest(curve, x);
+      return found && Math.abs(found.x - x) <= Math.max(reach, found.gap) ? [found] : [];
+    });
+    return this.listener?.(x, readings, { left, isOwn: u.over.matches(":hover") });
   }
 }
 

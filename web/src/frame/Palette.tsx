@@ -93,7 +93,7 @@ export function Palette({ pages, job, onClose }: AskedProps) {
     <Dialog title="Go to" onClose={onClose} wide>
       <input
         type="text"
-        class="filter"
+        class="palette-field"
         role="combobox"
         aria-label="Page, job or action"
         aria-expanded="true"

@@ -122,24 +122,45 @@ ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row
     return change;
 }
 
+/* 16 queries of keys `row` and `row` + 1, of which those from `end` on are missing: the pairs of
+ * the gradient. */
+ROWS_INLINE lanes differentiate_two(const cse_attention_scores *s, int64_t row, int64_t end,
+                                    int64_t column, bool masked)
+{
+    lanes low = set_lanes(0), high = set_lanes(0);
+    if (row < end)
+        low = differentiate_lanes(s, row, column, true, masked);
+    if (row + 1 < end)
+        high = differentiate_lanes(s, row + 1, column, true, masked);
+    return pair_lanes(low, high);
+}
+
+/* The pairs of 32 keys from `first` on as rows of the queries; `pairs` is used up. */
+ROWS_INLINE void store_by_query(const cse_attention_scores *s, int64_t first, int64_t column,
+                                lanes pairs[LANES])
+{
+    float *to = s->turned + column * s->turned_stride + first / 2;
+    turn_lanes(pairs);
+    for (int i = 0; i < LANES; i++)
+        store_lanes(to + i * s->turned_stride, pairs[i]);
+}
+
 /* 16 queries of `rows` keys from `first` on, up to 32, with the pairs of the gradient as rows of
  * the queries. */
 ROWS_INLINE void differentiate_by_query(const cse_attention_scores *s, int64_t first, int64_t rows,
                                         int64_t column, bool masked)
 {
     lanes pairs[LANES];
-    float *to = s->turned + column * s->turned_stride + first / 2;
-    for (int i = 0; i < LANES; i++) {
-        lanes low = set_lanes(0), high = set_lanes(0);
-        if (2 * i < rows)
-            low = differentiate_lanes(s, first + 2 * i, column, true, masked);
-        if (2 * i + 1 < rows)
-            high = differentiate_lanes(s, first + 2 * i + 1, column, true, masked);
-        pairs[i] = pair_lanes(low, high);
-    }
-    turn_lanes(pairs);
     for (int i = 0; i < LANES; i++)
-        store_lanes(to + i * s->turned_stride, pairs[i]);
+        pairs[i] = differentiate_two(s, first + 2 * i, first + rows, column, masked);
+    store_by_query(s, first, column, pairs);
+}
+
+/* Whether none of 16 queries from `column` on is hidden from `rows` keys from `first` on. */
+ROWS_INLINE bool all_seen(const cse_attention_scores *s, int64_t first, int64_t rows,
+                          int64_t column)
+{
+    return s->spans.begins == NULL && s->first_seen + first + rows - 1 <= column;
 }
 
 /* The same of keys that all of these queries do not see. */
@@ -164,8 +185,7 @@ ROWS_INLINE void differentiate_all_by_query(const cse_attention_scores *s)
         for (int64_t column = 0; column < s->columns; column += LANES)
             if (first >= s->rows)
                 hide_by_query(s, first, rows, column);
-            else if (rows == KEYS && s->spans.begins == NULL &&
-                     s->first_seen + first + rows - 1 <= column)
+            else if (rows == KEYS && all_seen(s, first, rows, column))
                 differentiate_by_query(s, first, KEYS, column, false);
             else
                 differentiate_by_query(s, first, rows, column, true);

@@ -13,7 +13,14 @@
  *   read_lanes(dtype, at, index, count), write_lanes(dtype, at, index, count, x)
  *   pack_lanes(at, x)            to bfloat16
  *   pair_lanes(low, high)        as words of two bfloat16
- *   turn_lanes(x)                transposes 16 vectors */
+ *   turn_lanes(x)                transposes 16 vectors
+ *   ROWS_IN_TURN                 rows of scores whose vectors the registers hold at once */
+
+#ifdef CSE_UNROLL
+#define ROWS_UNROLL CSE_UNROLL
+#else
+#define ROWS_UNROLL
+#endif
 
 /* 2^x; see attention.h. The error of the polynomial is below 2e-9. */
 ROWS_INLINE lanes exp2_lanes(lanes x)
@@ -74,11 +81,68 @@ ROWS_INLINE void softmax_row(const cse_attention_softmax *s, int64_t r, bool pai
     s->reciprocals[r] = spans && total == 0 ? 0 : 1.0f / total;
 }
 
+/* Rows of scores from `r` on, without spans, in turn: the work at a single one waits for its own
+ * results most of the time. */
+ROWS_INLINE void softmax_rows(const cse_attention_softmax *s, int64_t r, bool paired)
+{
+    float *rows[ROWS_IN_TURN], largest[ROWS_IN_TURN];
+    int64_t seen[ROWS_IN_TURN];
+    lanes maxima[ROWS_IN_TURN], sums[ROWS_IN_TURN];
+    const lanes factor = set_lanes(s->factor);
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+    {
+        const int64_t all = s->seen + (r + i) * s->seen_step;
+        rows[i] = s->scores + (r + i) * s->stride;
+        seen[i] = all < s->most ? all : s->most;
+        maxima[i] = set_lanes(-__builtin_inff());
+    }
+    /* The first row sees the fewest. */
+    const int64_t whole = seen[0] / LANES * LANES;
+    for (int64_t j = 0; j < whole; j += LANES)
+        ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++) maxima[i] =
+            max_lanes(maxima[i], load_lanes(rows[i] + j));
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+    {
+        for (int64_t j = whole; j < seen[i]; j += LANES)
+            maxima[i] = max_lanes(maxima[i], lowest_lanes(load_lanes(rows[i] + j), seen[i] - j));
+        largest[i] = maximum_lanes(maxima[i]);
+        maxima[i] = set_lanes(largest[i]);
+        sums[i] = set_lanes(0);
+    }
+    for (int64_t j = 0; j < s->filled; j += LANES)
+        ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+        {
+            lanes weight = set_lanes(0);
+            if (j < seen[i]) {
+                const lanes below = sub_lanes(load_lanes(rows[i] + j), maxima[i]);
+                weight = exp2_lanes(mul_lanes(below, factor));
+                if (j + LANES > seen[i])
+                    weight = keep_lanes(weight, 0, seen[i] - j);
+                sums[i] = add_lanes(sums[i], weight);
+            }
+            if (paired)
+                pack_lanes((uint16_t *)(void *)rows[i] + j, weight);
+            else
+                store_lanes(rows[i] + j, weight);
+        }
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+    {
+        s->maxima[r + i] = largest[i];
+        s->reciprocals[r + i] = 1.0f / sum_lanes(sums[i]);
+    }
+}
+
 ROWS_FUNCTION void softmax(const cse_attention_softmax *softmax)
 {
     const cse_attention_softmax copy = *softmax, *const s = &copy;
     const bool spans = s->spans.begins != NULL;
-    for (int64_t r = 0; r < s->rows; r++)
+    int64_t r = 0;
+    for (; !spans && r + ROWS_IN_TURN <= s->rows; r += ROWS_IN_TURN)
+        if (s->paired)
+            softmax_rows(s, r, true);
+        else
+            softmax_rows(s, r, false);
+    for (; r < s->rows; r++)
         if (s->paired && spans)
             softmax_row(s, r, true, true);
         else if (s->paired)

@@ -1,7 +1,8 @@
 /* The products of attention in the order `pairs`: the matrix units' own, the same code with their
  * instructions in C, and those of every other way have the same bits, over all exponents and with
  * everything that underflows, overflows, is subnormal or not finite; and it is the order that is
- * laid down. And the products that run beside other work, with that work. */
+ * laid down. And the products that run beside other work, with that work; and the
+ * rounding of results. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -253,6 +254,50 @@ START_TEST(work_beside_products_changes_no_bit)
 }
 END_TEST
 
+/* ---- results ---- */
+
+/* Results of all bits: most vectors of some cases have nothing that is subnormal or not a number,
+ * and those of others hold all kinds. */
+START_TEST(results_are_rounded_alike)
+{
+    enum { ROWS_STORED = 5, COLUMNS = 70, STRIDE = 80, ELEMENTS = ROWS_STORED * STRIDE };
+    static const cse_attention_way *const ways[] = { &cse_attention_amx, &cse_attention_avx512_bf16,
+                                                     &cse_attention_avx512_pairs,
+                                                     &cse_attention_avx2_pairs };
+    uint32_t at = 0;
+    float *sums = cse_aligned_calloc(ELEMENTS * FLOAT_BYTES);
+    uint16_t wanted[ELEMENTS] = { 0 };
+    for (int i = 0; i < ELEMENTS; i++) {
+        const uint32_t bits = next(9000 + (uint64_t)_i, &at);
+        sums[i] =
+            cse_float_from_bits(_i % 2 == 0                               ? (bits & 0xbfffffffu)
+                                : next(9000 + (uint64_t)_i, &at) % 8 == 0 ? (bits | 0x7f000000u)
+                                                                          : (bits & 0x81ffffffu));
+    }
+    cse_attention_store result = { .from = sums,
+                                   .from_stride = STRIDE,
+                                   .rows = ROWS_STORED,
+                                   .columns = COLUMNS,
+                                   .factor = 1,
+                                   .positive = _i % 3 == 0,
+                                   .dtype = CSE_BFLOAT16,
+                                   .to = wanted,
+                                   .to_stride = STRIDE };
+    cse_attention_plain_pairs.store(&result);
+    for (int w = 0; w < 4; w++) {
+        uint16_t got[ELEMENTS] = { 0 };
+        if (!ways[w]->runs_here())
+            continue;
+        result.to = got;
+        ways[w]->store(&result);
+        for (int i = 0; i < ELEMENTS; i++)
+            cse_expect(got[i] == wanted[i], "case %d, %s: %a is stored as %04x, not %04x", _i,
+                       ways[w]->name, (double)sums[i], got[i], wanted[i]);
+    }
+    free(sums);
+}
+END_TEST
+
 /* Words of zeros behind the depth change no sum that does not underflow. */
 START_TEST(chunks_of_nothing_change_nothing)
 {
@@ -325,6 +370,7 @@ int main(void)
     tcase_set_timeout(cases, 120);
     tcase_add_loop_test(cases, all_products_have_the_same_bits, 0, CASES);
     tcase_add_loop_test(cases, work_beside_products_changes_no_bit, 0, BESIDE_CASES);
+    tcase_add_loop_test(cases, results_are_rounded_alike, 0, 12);
     tcase_add_test(cases, chunks_of_nothing_change_nothing);
     tcase_add_test(cases, is_the_order_that_is_laid_down);
     suite_add_tcase(suite, cases);

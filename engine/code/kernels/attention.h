@@ -121,6 +121,10 @@ typedef struct cse_attention_way {
     void (*multiply)(const cse_attention_product *product);
     void (*softmax)(const cse_attention_softmax *softmax);
     void (*differentiate)(const cse_attention_scores *scores);
+    /* `differentiate`, and two first products of 32 columns that neither read nor write what it
+     * does, in one stream of instructions; NULL: one after another does as well. */
+    void (*differentiate_beside)(const cse_attention_scores *scores,
+                                 const cse_attention_product products[2]);
     /* means[i] = the sum of a[i] * b[i]. */
     void (*dot_rows)(const cse_attention_matrix *a, const cse_attention_matrix *b, float *means);
     void (*store)(const cse_attention_store *store);

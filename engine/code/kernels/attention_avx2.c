@@ -10,7 +10,8 @@
 #define ROWS_FUNCTION CSE_LANE_TARGET static
 #define ROWS_INLINE CSE_LANES
 
-enum { LANES = 2 * CSE_LANE_COUNT, FLUSH_BITS = 0x8040, MOST_ROWS = 4, MOST_PAIRED = 2 };
+enum { LANES = 2 * CSE_LANE_COUNT, ROWS_IN_TURN = 1, FLUSH_BITS = 0x8040 };
+enum { MOST_ROWS = 4, MOST_PAIRED = 2 };
 
 typedef struct lanes {
     __m256 low, high;

@@ -62,7 +62,7 @@ static gradient_scratch lay_out_gradient(const cse_attention_kernel *kernel,
     g.key_rows = cse_attention_take(from, block * cse_attention_words_of(kernel, s->head));
     g.value_rows = cse_attention_take(from, block * cse_attention_words_of(kernel, s->value));
     g.kept_keys = cse_attention_take(from, cse_attention_kept_floats(kernel, block, s->head));
-    g.score_floats = block * g.stride;
+    g.score_floats = g.separate ? ROWS * g.stride : block * g.stride;
     g.scores = cse_attention_take(from, (g.separate ? 2 : 1) * g.score_floats);
     g.change = cse_attention_take(from, (g.separate ? 2 : 1) * g.score_floats);
     g.weights = g.separate ? cse_attention_take(from, block * g.weight_stride) : g.scores;
@@ -137,62 +137,63 @@ typedef struct block_range {
 
 /* Up to 32 queries of a chunk and up to 32 keys of a block, by the first key's number in it. */
 typedef struct score_block {
+    const block_range *range;
     int64_t query, queries, row, rows;
-    bool hidden; /* none of the queries sees one of the keys */
+    int64_t place; /* of the scores */
+    bool hidden;   /* none of the queries sees one of the keys */
 } score_block;
 
-static score_block score_block_of(const cse_attention_kernel *kernel, const block_range *b,
-                                  int64_t query, int64_t row)
+/* The block of `step`, which goes over the keys, then over the queries of a chunk. Where scores
+ * have places of their own, two blocks take turns at the same ones. */
+static score_block score_block_of(const cse_attention_kernel *kernel, const gradient_scratch *g,
+                                  const block_range *b, int64_t step)
 {
     const bool leaves_out = cse_attention_by_pairs(kernel) && kernel->causal;
-    return (score_block){ query, cse_attention_least(ROWS, b->end - query), row,
-                          cse_attention_least(ROWS, b->keys - row),
-                          leaves_out && b->key + row >= query + ROWS };
+    const int64_t by_key = (b->keys + ROWS - 1) / ROWS, row = step % by_key * ROWS,
+                  at = step / by_key * ROWS;
+    return (score_block){ .range = b,
+                          .query = b->first + at,
+                          .queries = cse_attention_least(ROWS, b->end - b->first - at),
+                          .row = row,
+                          .rows = cse_attention_least(ROWS, b->keys - row),
+                          .place = g->separate ? step % 2 * g->score_floats : row * g->stride + at,
+                          .hidden = leaves_out && b->key + row >= b->first + at + ROWS };
 }
 
-/* Where the scores of a block begin. */
-static int64_t place_of(const gradient_scratch *g, const block_range *b, const score_block *block)
-{
-    const int64_t at = block->query - b->first;
-    return block->row * g->stride + (g->separate ? at / ROWS % 2 * g->score_floats : at);
-}
-
-static void multiply_scores(const cse_attention_kernel *kernel, const gradient_scratch *g,
-                            const block_range *b, const score_block *block)
+/* The scores, and the gradient of the weights. */
+static void score_products(const cse_attention_kernel *kernel, const gradient_scratch *g,
+                           const score_block *block, cse_attention_product products[2])
 {
     const cse_attention_sizes *s = &kernel->sizes;
-    const int64_t depth = cse_attention_words_of(kernel, s->head),
-                  value_depth = cse_attention_words_of(kernel, s->value);
-    cse_attention_turned_product product = { .rows = g->key_rows + block->row * depth,
-                                             .row_count = block->rows,
-                                             .depth = depth,
-                                             .turned = g->turned_queries,
-                                             .first = block->query,
-                                             .end = block->query + block->queries,
-                                             .to = g->scores + place_of(g, b, block),
-                                             .stride = g->stride };
-    if (block->hidden)
-        return;
-    cse_attention_multiply_turned(kernel, &product);
-    product.rows = g->value_rows + block->row * value_depth;
-    product.depth = value_depth;
-    product.turned = g->turned_upstream;
-    product.to = g->change + place_of(g, b, block);
-    cse_attention_multiply_turned(kernel, &product);
+    const float *rows[2] = { g->key_rows, g->value_rows },
+                *turned[2] = { g->turned_queries, g->turned_upstream };
+    float *to[2] = { g->scores, g->change };
+    for (int i = 0; i < 2; i++) {
+        const int64_t depth = cse_attention_words_of(kernel, i == 0 ? s->head : s->value);
+        products[i] = (cse_attention_product){ .from = rows[i] + block->row * depth,
+                                               .row_stride = depth,
+                                               .depth_stride = 1,
+                                               .rows = block->rows,
+                                               .panel = turned[i] + block->query * depth,
+                                               .depth = depth,
+                                               .width = ROWS,
+                                               .to = to[i] + block->place,
+                                               .to_stride = g->stride,
+                                               .first = true };
+    }
 }
 
-static void weigh_scores(const cse_attention_kernel *kernel, const gradient_scratch *g,
-                         const block_range *b, const score_block *block)
+static cse_attention_scores scores_of(const cse_attention_kernel *kernel, const gradient_scratch *g,
+                                      const score_block *block)
 {
-    const int64_t at = block->query - b->first, key = b->key + block->row;
-    const int64_t scores = place_of(g, b, block),
-                  columns = cse_attention_round_up(cse_attention_filled_up(kernel, block->queries),
-                                                   LANES);
+    const int64_t at = block->query - block->range->first, key = block->range->key + block->row;
+    const int64_t columns =
+        cse_attention_round_up(cse_attention_filled_up(kernel, block->queries), LANES);
     const int64_t weights = block->row * 2 * g->weight_stride + at;
     const bool hides = kernel->causal && key + block->rows > block->query;
-    kernel->way->differentiate(&(cse_attention_scores){
-        .scores = g->scores + scores,
-        .gradient = g->change + scores,
+    return (cse_attention_scores){
+        .scores = g->scores + block->place,
+        .gradient = g->change + block->place,
         .stride = g->stride,
         .rows = block->hidden ? 0 : block->rows,
         .columns = columns,
@@ -211,24 +212,44 @@ static void weigh_scores(const cse_attention_kernel *kernel, const gradient_scra
                   (cse_attention_by_pairs(kernel) ? at * g->turned_stride + block->row / 2 : at),
         .turned_stride = g->turned_stride,
         .by_query = cse_attention_by_pairs(kernel),
-        .hidden_rows = block->hidden ? block->rows : 0 });
+        .hidden_rows = block->hidden ? block->rows : 0
+    };
+}
+
+/* The products of the scores of `next` and the weights of `block`; NULL: none. */
+static void advance(const cse_attention_kernel *kernel, const gradient_scratch *g,
+                    const score_block *next, const score_block *block)
+{
+    const cse_attention_way *way = kernel->way;
+    cse_attention_product products[2];
+    cse_attention_scores scores;
+    const bool multiplies = next != NULL && !next->hidden;
+    if (multiplies)
+        score_products(kernel, g, next, products);
+    if (block != NULL)
+        scores = scores_of(kernel, g, block);
+    if (multiplies && block != NULL && way->differentiate_beside != NULL) {
+        way->differentiate_beside(&scores, products);
+        return;
+    }
+    for (int i = 0; i < 2 && multiplies; i++)
+        way->multiply(&products[i]);
+    if (block != NULL)
+        way->differentiate(&scores);
 }
 
 /* A block of queries after another, so that scores are still in the nearest cache when they are
- * turned into weights; in turn with the products of the next one, beside which the processor can
+ * turned into weights; in turn with the products of the next block, beside which the processor can
  * work at them. */
 static void weigh_chunk(const cse_attention_kernel *kernel, const gradient_scratch *g,
                         const block_range *b)
 {
-    for (int64_t query = b->first; query < b->end + ROWS; query += ROWS)
-        for (int64_t row = 0; row < b->keys; row += ROWS) {
-            const score_block next = score_block_of(kernel, b, query, row),
-                              block = score_block_of(kernel, b, query - ROWS, row);
-            if (query < b->end)
-                multiply_scores(kernel, g, b, &next);
-            if (query > b->first)
-                weigh_scores(kernel, g, b, &block);
-        }
+    const int64_t steps = (b->end - b->first + ROWS - 1) / ROWS * ((b->keys + ROWS - 1) / ROWS);
+    for (int64_t step = 0; step <= steps; step++) {
+        const score_block next = score_block_of(kernel, g, b, step),
+                          block = score_block_of(kernel, g, b, step - 1);
+        advance(kernel, g, step < steps ? &next : NULL, step > 0 ? &block : NULL);
+    }
 }
 
 static void add_chunk(const cse_attention_kernel *kernel, const gradient_scratch *g,

@@ -7,7 +7,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 
 /* FTZ and DAZ of the control register. */
-enum { LANES = CSE_LANE_COUNT, CSE_FLUSH_BITS = 0x8040 };
+enum { LANES = CSE_LANE_COUNT, ROWS_IN_TURN = 4, CSE_FLUSH_BITS = 0x8040 };
 
 typedef __m512 lanes;
 

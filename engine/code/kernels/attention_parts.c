@@ -44,6 +44,14 @@ void cse_attention_pack_rows(const cse_attention_kernel *kernel, const cse_atten
 {
     const size_t bytes = (size_t)m->columns * cse_dtype_size(m->dtype);
     const size_t depth_bytes = (size_t)cse_attention_words_of(kernel, m->columns) * sizeof *to;
+    enum { USUAL = 128 }; /* bytes: 64 columns of bfloat16 */
+    if (bytes == USUAL && depth_bytes == USUAL) {
+        const char *from = cse_attention_row_at(m, first);
+        const int64_t stride = m->stride * (int64_t)cse_dtype_size(m->dtype);
+        for (int64_t row = 0; row < count; row++)
+            memcpy((char *)to + row * USUAL, from + row * stride, USUAL);
+        return;
+    }
     for (int64_t row = 0; row < count; row++) {
         char *place = (char *)to + (size_t)row * depth_bytes;
         memcpy(place, cse_attention_row_at(m, first + row), bytes);

@@ -21,7 +21,7 @@
 #define ROWS_FUNCTION CLONES static
 #define ROWS_INLINE static inline __attribute__((always_inline))
 
-enum { LANES = 16, FLUSH_BITS = 0x8040 };
+enum { ROWS_IN_TURN = 1, LANES = 16, FLUSH_BITS = 0x8040 };
 
 typedef struct lanes {
     float x[LANES];

@@ -13,7 +13,33 @@
  *   read_lanes(dtype, at, index, count), write_lanes(dtype, at, index, count, x)
  *   pack_lanes(at, x)            to bfloat16
  *   pair_lanes(low, high)        as words of two bfloat16
- *   turn_lanes(x)                transposes 16 vectors */
+ *   turn_lanes(x)                transposes 16 vectors
+ *   ROWS_IN_TURN                 rows of scores whose vectors the registers hold at once
+ *
+ * and, where it defines ROWS_NARROW_QUICKLY, its own
+ *
+ *   write_whole_lanes(dtype, at, index, x)   write_lanes of all lanes
+ *   pack_two(low_at, high_at, low, high)     pack_lanes of both; returns pair_lanes of them */
+
+#ifdef CSE_UNROLL
+#define ROWS_UNROLL CSE_UNROLL
+#else
+#define ROWS_UNROLL
+#endif
+
+#ifndef ROWS_NARROW_QUICKLY
+ROWS_INLINE void write_whole_lanes(cse_dtype dtype, void *at, int64_t index, lanes x)
+{
+    write_lanes(dtype, at, index, LANES, x);
+}
+
+ROWS_INLINE lanes pack_two(uint16_t *low_at, uint16_t *high_at, lanes low, lanes high)
+{
+    pack_lanes(low_at, low);
+    pack_lanes(high_at, high);
+    return pair_lanes(low, high);
+}
+#endif
 
 /* 2^x; see attention.h. The error of the polynomial is below 2e-9. */
 ROWS_INLINE lanes exp2_lanes(lanes x)
@@ -74,11 +100,68 @@ ROWS_INLINE void softmax_row(const cse_attention_softmax *s, int64_t r, bool pai
     s->reciprocals[r] = spans && total == 0 ? 0 : 1.0f / total;
 }
 
+/* Rows of scores from `r` on, without spans, in turn: the work at a single one waits for its own
+ * results most of the time. */
+ROWS_INLINE void softmax_rows(const cse_attention_softmax *s, int64_t r, bool paired)
+{
+    float *rows[ROWS_IN_TURN], largest[ROWS_IN_TURN];
+    int64_t seen[ROWS_IN_TURN];
+    lanes maxima[ROWS_IN_TURN], sums[ROWS_IN_TURN];
+    const lanes factor = set_lanes(s->factor);
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+    {
+        const int64_t all = s->seen + (r + i) * s->seen_step;
+        rows[i] = s->scores + (r + i) * s->stride;
+        seen[i] = all < s->most ? all : s->most;
+        maxima[i] = set_lanes(-__builtin_inff());
+    }
+    /* The first row sees the fewest. */
+    const int64_t whole = seen[0] / LANES * LANES;
+    for (int64_t j = 0; j < whole; j += LANES)
+        ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++) maxima[i] =
+            max_lanes(maxima[i], load_lanes(rows[i] + j));
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+    {
+        for (int64_t j = whole; j < seen[i]; j += LANES)
+            maxima[i] = max_lanes(maxima[i], lowest_lanes(load_lanes(rows[i] + j), seen[i] - j));
+        largest[i] = maximum_lanes(maxima[i]);
+        maxima[i] = set_lanes(largest[i]);
+        sums[i] = set_lanes(0);
+    }
+    for (int64_t j = 0; j < s->filled; j += LANES)
+        ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+        {
+            lanes weight = set_lanes(0);
+            if (j < seen[i]) {
+                const lanes below = sub_lanes(load_lanes(rows[i] + j), maxima[i]);
+                weight = exp2_lanes(mul_lanes(below, factor));
+                if (j + LANES > seen[i])
+                    weight = keep_lanes(weight, 0, seen[i] - j);
+                sums[i] = add_lanes(sums[i], weight);
+            }
+            if (paired)
+                pack_lanes((uint16_t *)(void *)rows[i] + j, weight);
+            else
+                store_lanes(rows[i] + j, weight);
+        }
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++)
+    {
+        s->maxima[r + i] = largest[i];
+        s->reciprocals[r + i] = 1.0f / sum_lanes(sums[i]);
+    }
+}
+
 ROWS_FUNCTION void softmax(const cse_attention_softmax *softmax)
 {
     const cse_attention_softmax copy = *softmax, *const s = &copy;
     const bool spans = s->spans.begins != NULL;
-    for (int64_t r = 0; r < s->rows; r++)
+    int64_t r = 0;
+    for (; !spans && r + ROWS_IN_TURN <= s->rows; r += ROWS_IN_TURN)
+        if (s->paired)
+            softmax_rows(s, r, true);
+        else
+            softmax_rows(s, r, false);
+    for (; r < s->rows; r++)
         if (s->paired && spans)
             softmax_row(s, r, true, true);
         else if (s->paired)
@@ -89,37 +172,78 @@ ROWS_FUNCTION void softmax(const cse_attention_softmax *softmax)
             softmax_row(s, r, false, false);
 }
 
-/* 16 queries of one key: stores the weights; returns the gradient, which is stored, too. `masked`:
- * some may not see the key. */
-ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row, int64_t column,
-                                      bool paired, bool masked)
+/* What 16 queries and one key become. */
+typedef struct changed_lanes {
+    lanes weight, change;
+} changed_lanes;
+
+/* `masked`: some may not see the key. */
+ROWS_INLINE changed_lanes change_lanes(const cse_attention_scores *s, int64_t row, int64_t column,
+                                       bool masked)
 {
-    float *scores = s->scores + row * s->stride, *gradient = s->gradient + row * s->stride;
-    const lanes below = sub_lanes(load_lanes(scores + column), load_lanes(s->maxima + column));
-    const lanes x = mul_lanes(below, set_lanes(s->factor));
-    lanes weight = mul_lanes(exp2_lanes(x), load_lanes(s->reciprocals + column));
-    lanes change = sub_lanes(load_lanes(gradient + column), load_lanes(s->means + column));
-    change = mul_lanes(weight, change);
+    const float *scores = s->scores + row * s->stride, *gradient = s->gradient + row * s->stride;
+    int64_t first = 0, end = LANES;
     if (masked) {
-        int64_t first = s->first_seen + row - column, end = LANES;
+        first = s->first_seen + row - column;
         if (s->spans.begins != NULL) {
             const int64_t begin = s->spans.begins[row] - s->query - column;
             first = first > begin ? first : begin;
             end = s->spans.ends[row] - s->query - column;
         }
-        if (first > 0 || end < LANES) {
-            weight = keep_lanes(weight, first, end);
-            change = keep_lanes(change, first, end);
-        }
+        if (first >= LANES)
+            return (changed_lanes){ set_lanes(0), set_lanes(0) };
     }
+    const lanes below = sub_lanes(load_lanes(scores + column), load_lanes(s->maxima + column));
+    const lanes x = mul_lanes(below, set_lanes(s->factor));
+    lanes weight = mul_lanes(exp2_lanes(x), load_lanes(s->reciprocals + column));
+    lanes change = sub_lanes(load_lanes(gradient + column), load_lanes(s->means + column));
+    change = mul_lanes(weight, change);
+    if (masked && (first > 0 || end < LANES)) {
+        weight = keep_lanes(weight, first, end);
+        change = keep_lanes(change, first, end);
+    }
+    return (changed_lanes){ weight, change };
+}
+
+/* 16 queries of one key: stores the weights; returns the gradient, which is stored, too. */
+ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row, int64_t column,
+                                      bool paired, bool masked)
+{
+    const changed_lanes to = change_lanes(s, row, column, masked);
     if (paired) {
-        pack_lanes(s->weights + row * s->paired_stride + column, weight);
-        pack_lanes(s->changes + row * s->paired_stride + column, change);
+        pack_lanes(s->weights + row * s->paired_stride + column, to.weight);
+        pack_lanes(s->changes + row * s->paired_stride + column, to.change);
     } else {
-        store_lanes(scores + column, weight);
-        store_lanes(gradient + column, change);
+        store_lanes(s->scores + row * s->stride + column, to.weight);
+        store_lanes(s->gradient + row * s->stride + column, to.change);
     }
-    return change;
+    return to.change;
+}
+
+/* 16 queries of keys `row` and `row` + 1, of which those from `end` on are missing: the pairs of
+ * the gradient. */
+ROWS_INLINE lanes differentiate_two(const cse_attention_scores *s, int64_t row, int64_t end,
+                                    int64_t column, bool masked)
+{
+    if (row >= end)
+        return set_lanes(0);
+    if (row + 1 == end)
+        return pair_lanes(differentiate_lanes(s, row, column, true, masked), set_lanes(0));
+    const changed_lanes low = change_lanes(s, row, column, masked),
+                        high = change_lanes(s, row + 1, column, masked);
+    const int64_t at = row * s->paired_stride + column, next = at + s->paired_stride;
+    (void)pack_two(s->weights + at, s->weights + next, low.weight, high.weight);
+    return pack_two(s->changes + at, s->changes + next, low.change, high.change);
+}
+
+/* The pairs of 32 keys from `first` on as rows of the queries; `pairs` is used up. */
+ROWS_INLINE void store_by_query(const cse_attention_scores *s, int64_t first, int64_t column,
+                                lanes pairs[LANES])
+{
+    float *to = s->turned + column * s->turned_stride + first / 2;
+    turn_lanes(pairs);
+    for (int i = 0; i < LANES; i++)
+        store_lanes(to + i * s->turned_stride, pairs[i]);
 }
 
 /* 16 queries of `rows` keys from `first` on, up to 32, with the pairs of the gradient as rows of
@@ -128,18 +252,16 @@ ROWS_INLINE void differentiate_by_query(const cse_attention_scores *s, int64_t f
                                         int64_t column, bool masked)
 {
     lanes pairs[LANES];
-    float *to = s->turned + column * s->turned_stride + first / 2;
-    for (int i = 0; i < LANES; i++) {
-        lanes low = set_lanes(0), high = set_lanes(0);
-        if (2 * i < rows)
-            low = differentiate_lanes(s, first + 2 * i, column, true, masked);
-        if (2 * i + 1 < rows)
-            high = differentiate_lanes(s, first + 2 * i + 1, column, true, masked);
-        pairs[i] = pair_lanes(low, high);
-    }
-    turn_lanes(pairs);
     for (int i = 0; i < LANES; i++)
-        store_lanes(to + i * s->turned_stride, pairs[i]);
+        pairs[i] = differentiate_two(s, first + 2 * i, first + rows, column, masked);
+    store_by_query(s, first, column, pairs);
+}
+
+/* Whether none of 16 queries from `column` on is hidden from `rows` keys from `first` on. */
+ROWS_INLINE bool all_seen(const cse_attention_scores *s, int64_t first, int64_t rows,
+                          int64_t column)
+{
+    return s->spans.begins == NULL && s->first_seen + first + rows - 1 <= column;
 }
 
 /* The same of keys that all of these queries do not see. */
@@ -164,8 +286,7 @@ ROWS_INLINE void differentiate_all_by_query(const cse_attention_scores *s)
         for (int64_t column = 0; column < s->columns; column += LANES)
             if (first >= s->rows)
                 hide_by_query(s, first, rows, column);
-            else if (rows == KEYS && s->spans.begins == NULL &&
-                     s->first_seen + first + rows - 1 <= column)
+            else if (rows == KEYS && all_seen(s, first, rows, column))
                 differentiate_by_query(s, first, KEYS, column, false);
             else
                 differentiate_by_query(s, first, rows, column, true);
@@ -198,10 +319,30 @@ ROWS_FUNCTION void differentiate(const cse_attention_scores *scores)
                 differentiate_lanes(s, r, column, false, true);
 }
 
-ROWS_FUNCTION void dot_rows(const cse_attention_matrix *a, const cse_attention_matrix *b,
+/* Rows [first, first + ROWS_IN_TURN), whose columns are a multiple of the lanes. */
+ROWS_INLINE void dot_whole_rows(const cse_attention_matrix *a, const cse_attention_matrix *b,
+                                cse_dtype dtype, int64_t first, float *means)
+{
+    lanes sums[ROWS_IN_TURN];
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++) sums[i] = set_lanes(0);
+    for (int64_t c = 0; c < a->columns; c += LANES)
+        ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++) sums[i] =
+            fma_lanes(read_lanes(dtype, a->values, (first + i) * a->stride + c, LANES),
+                      read_lanes(dtype, b->values, (first + i) * b->stride + c, LANES), sums[i]);
+    ROWS_UNROLL for (int i = 0; i < ROWS_IN_TURN; i++) means[first + i] = sum_lanes(sums[i]);
+}
+
+ROWS_FUNCTION void dot_rows(const cse_attention_matrix *one, const cse_attention_matrix *other,
                             float *means)
 {
-    for (int64_t i = 0; i < a->rows; i++) {
+    /* Copies that no store can change. */
+    const cse_attention_matrix copies[2] = { *one, *other };
+    const cse_attention_matrix *const a = &copies[0], *const b = &copies[1];
+    int64_t i = 0;
+    if (a->columns % LANES == 0 && a->dtype == CSE_BFLOAT16 && b->dtype == CSE_BFLOAT16)
+        for (; i + ROWS_IN_TURN <= a->rows; i += ROWS_IN_TURN)
+            dot_whole_rows(a, b, CSE_BFLOAT16, i, means);
+    for (; i < a->rows; i++) {
         lanes sum = set_lanes(0);
         for (int64_t c = 0; c < a->columns; c += LANES)
             sum =
@@ -225,7 +366,7 @@ ROWS_INLINE void store_rows(const cse_attention_store *s, cse_dtype dtype)
         const lanes factor = set_lanes(s->factors != NULL ? s->factors[i] : s->factor);
         const int64_t to = i * s->to_stride;
         for (int64_t c = 0; c < whole; c += LANES)
-            write_lanes(dtype, s->to, to + c, LANES, mul_lanes(sum_of(s, i, c), factor));
+            write_whole_lanes(dtype, s->to, to + c, mul_lanes(sum_of(s, i, c), factor));
         if (whole < s->columns)
             write_lanes(dtype, s->to, to + whole, s->columns - whole,
                         mul_lanes(sum_of(s, i, whole), factor));

@@ -246,6 +246,10 @@ async function looks(checks, api, page) {
           await page.locator(part).evaluate((one) => one.scrollIntoView({ block: "start" }));
           await page.screenshot({ path: join(shots, `${here}${part}.png`) });
         }
+        const more = await page.evaluate(
+          () => document.documentElement.scrollHeight - window.innerHeight,
+        );
+        checks.that(more <= 1, `${here}: the page scrolls inside of its frame`, `${more} pixels`);
         const found = await axe(page, null);
         checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
         const wide = await page.evaluate(widerThanWindow);

@@ -88,6 +88,8 @@ static cse_status start(cse_server *server)
                             &server->models));
     server->replays = cse_replays_new(&(cse_replays_options){
         .executable = server->executable, .root = o->root, .confinement = server->confinement });
+    if (o->root != NULL)
+        server->sweeps = cse_sweep_runs_new(server->jobs, server->executable);
     server->hooks = (cse_call_hooks){ .server = server,
                                       .self = cse_jobs_db_view(server->jobs),
                                       .admits = cse_own_jobs_admits,
@@ -115,6 +117,8 @@ static cse_status start(cse_server *server)
                                          .token_file = opened->token_path,
                                          .started_ms = server->started_ms };
     cse_server_address_publish(&address, server->address_files);
+    if (server->sweeps != NULL) /* its commands find the server by what was published */
+        cse_sweep_runs_start(server->sweeps);
     return CSE_OK;
 }
 
@@ -147,6 +151,7 @@ void cse_server_stop(cse_server **result)
     if (server->models != NULL)
         cse_models_end(server->models); /* their calls are answered before the threads end */
     cse_http_stop(&server->http);
+    cse_sweep_runs_close(&server->sweeps); /* after the threads that ask for sweeps */
     cse_models_close(&server->models);
     cse_replays_close(&server->replays);
     cse_jobs_close(&server->jobs);

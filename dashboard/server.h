@@ -15,6 +15,7 @@
 #include "dashboard/models/model_calls.h"
 #include "dashboard/queue/jobs.h"
 #include "dashboard/replays/replays.h"
+#include "dashboard/sweeps/sweep_runs.h"
 
 typedef struct cse_server_options {
     const char *root, *run_dir; /* one of them */
@@ -41,6 +42,7 @@ typedef struct cse_server {
     cse_readers *readers;
     cse_models *models;
     cse_replays *replays;
+    cse_sweep_runs *sweeps;       /* NULL: a server of one run */
     cse_confinement *confinement; /* of jobs */
     cse_token_list tokens;        /* of the operator's file */
     cse_call_hooks hooks;

@@ -145,7 +145,7 @@ static cse_status submit_all(const cse_sweep_run *run, const int *trials, int co
     cse_text config = { 0 };
     cse_status status = read_file(run->state->plan->config, &config);
     cse_client_name_source(run->api, run->state->plan->config);
-    for (int i = 0; i < count && status == CSE_OK; i++) {
+    for (int i = 0; i < count && status == CSE_OK && !cse_sweep_is_interrupted(); i++) {
         status = submit(run, config.data, trials[i], rung);
         /* A configuration that the server refuses is this trial's failure. */
         if (status == CSE_CONFIG) {
@@ -167,6 +167,9 @@ cse_status cse_sweep_train_queued(const cse_sweep_run *run, const int *trials, i
 {
     CSE_TRY(submit_all(run, trials, count, rung));
     for (int open = count; open > 0;) {
+        if (cse_sweep_is_interrupted())
+            return cse_fail(CSE_INTERRUPTED, "interrupted; the jobs stay in the queue, and the "
+                                             "same command goes on");
         open = 0;
         for (int i = 0; i < count; i++) {
             bool ended = false;
@@ -178,10 +181,7 @@ cse_status cse_sweep_train_queued(const cse_sweep_run *run, const int *trials, i
                 CSE_TRY(cse_sweep_note(run, trials[i], &result));
             open += !ended;
         }
-        if (cse_sweep_is_interrupted())
-            return cse_fail(CSE_INTERRUPTED, "interrupted; the jobs stay in the queue, and the "
-                                             "same command goes on");
-        if (open > 0)
+        if (open > 0 && !cse_sweep_is_interrupted())
             usleep(POLL_US);
     }
     return CSE_OK;

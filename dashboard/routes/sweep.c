@@ -1,24 +1,9 @@
 /* One sweep: its trials, what was found in which order, and what is under way. */
-#include "dashboard/server.h"
-#include "dashboard/sweeps/sweep_folder.h"
-#include "dashboard/sweeps/sweep_json.h"
+#include "dashboard/routes/sweep_support.h"
 
 static void get_sweep(const cse_request *request, cse_answer *answer)
 {
-    cse_sweep_log log;
-    const char *name = cse_request_text(request, "name", "");
-    const char *root = request->server->options.root;
-    cse_arena *arena = cse_arena_new();
-    const cse_status status =
-        root != NULL ? cse_sweep_folder_read(root, name, arena, &log) : CSE_NO_INPUT;
-    if (status == CSE_OK)
-        cse_answer_json(answer, 200, cse_sweep_json(&log, name, request->server->jobs));
-    else if (status == CSE_NO_INPUT)
-        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "there is no sweep \"%s\"", name);
-    else
-        cse_answer_problem(answer, CSE_PROBLEM_CONFLICT, "the sweep cannot be read: %s",
-                           cse_error_message());
-    cse_arena_destroy(&arena);
+    cse_sweep_answer(request, 200, cse_request_text(request, "name", ""), answer);
 }
 
 static const char schemas[] =
@@ -57,6 +42,8 @@ static const char schemas[] =
     "  updated_ms time\n"
     "  unreadable integer 0..\n"
     "  trial_count,tried,failed integer 0..\n"
+    "  by_server,wanted boolean\n"
+    "  message string|null\n"
     "  best integer|null\n"
     "  best_value number|null\n"
     "  parameters [SweepParameter]\n"

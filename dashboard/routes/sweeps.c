@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/server.h"
+#include "dashboard/routes/sweep_support.h"
 #include "dashboard/sweeps/sweep_folder.h"
 #include "dashboard/sweeps/sweep_json.h"
 #include "engine/base/name.h"
@@ -75,6 +75,20 @@ static void list_sweeps(const cse_request *request, cse_answer *answer)
                               "unreadable", l.unreadable));
 }
 
+static void create_sweep(const cse_request *request, cse_answer *answer)
+{
+    bool made = false;
+    cse_server *server = request->server;
+    if (!cse_sweep_admits(request, answer))
+        return;
+    const cse_status status = cse_sweep_runs_begin(server->sweeps, request->body, &made);
+    if (status == CSE_OK)
+        cse_sweep_answer(request, made ? 201 : 200,
+                         json_string_value(json_object_get(request->body, "name")), answer);
+    else
+        cse_answer_failure(answer, status);
+}
+
 static const char schemas[] =
     "SweepName string ~^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$\n"
     "SweepParameter\n"
@@ -82,6 +96,20 @@ static const char schemas[] =
     "  kind 'choice'|'uniform'|'log_uniform'|'int'\n"
     "  low,high number|null  # of a range\n"
     "  values [string]|null  # of a choice, as text of YAML\n"
+    "SweepSpec  # As sweep.yaml of `csengine sweep`, with the configuration itself.\n"
+    "  name SweepName\n"
+    "  config string 1..1048576  # CONFIG.yaml as text\n"
+    "  method? 'grid'|'random'|'halving'  # default: random\n"
+    "  trials? integer 1..10000  # of random and halving\n"
+    "  seed? integer 0..9007199254740991\n"
+    "  metric? string 1..255  # default: val_loss\n"
+    "  goal? 'min'|'max'\n"
+    "  parameters {any} 1..64  # of each setting: a list of values, {uniform: [low, high]}, "
+    "{log_uniform: [low, high]} or {int: [low, high]}\n"
+    "  settings? [string] ..1000  # PATH=VALUE of all trials\n"
+    "  steps? object  # of halving\n"
+    "    min,max integer 1..2147483647\n"
+    "    eta? integer 2..100  # default: 3\n"
     "SweepSummary\n"
     "  name SweepName  # of its folder\n"
     "  label string  # its name, which the label sweep of its jobs has\n"
@@ -93,6 +121,9 @@ static const char schemas[] =
     "  updated_ms time  # of the newest result\n"
     "  unreadable integer 0..  # lines of trials.jsonl that tell of no trial\n"
     "  trial_count,tried,failed integer 0..\n"
+    "  by_server boolean  # it was started through the API, and can be cancelled by it\n"
+    "  wanted boolean  # the server goes on with it until it is complete\n"
+    "  message string|null  # why the server does not\n"
     "  best integer|null  # number of the best trial\n"
     "  best_value number|null\n"
     "  parameters [SweepParameter]\n"
@@ -109,8 +140,18 @@ const cse_route cse_route_sweeps = {
     .schemas = schemas,
     .operations = {
         { CSE_OPERATION("GET", "listSweeps", list_sweeps, "Sweeps in the root's folder sweeps"),
-          .doc = "A sweep is there once `csengine sweep` trains it in this folder: with `--server "
-                 "ROOT`, or with `--folder ROOT/sweeps/NAME`. A server of one run has none.",
+          .doc = "A sweep is there once it was sent here, or `csengine sweep` trains it in this "
+                 "folder: with `--server ROOT`, or with `--folder ROOT/sweeps/NAME`. A server of "
+                 "one run has none.",
           .replies = "200 SweepList" },
+        { CSE_OPERATION("POST", "createSweep", create_sweep, "Trains a sweep in the queue"),
+          .doc = "Its trials are jobs with the labels sweep and trial. The same sweep again is "
+                 "answered with what is there, and goes on where it had ended. A token with a "
+                 "name may not: the jobs would not be its own.",
+          .parameters = "Idempotency-Key",
+          .body = "SweepSpec",
+          .replies = "201 Sweep +Location\n"
+                     "200 Sweep  # It was there",
+          .problems = "409 501 503" },
     },
 };

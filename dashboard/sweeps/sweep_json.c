@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dashboard/api/route.h"
+#include "dashboard/sweeps/sweep_order.h"
 #include "dashboard/sweeps/sweep_trials.h"
 #include "engine/base/arena.h"
 
@@ -197,6 +198,18 @@ static void add_counts(json_t *object, const cse_sweep_log *log)
     json_object_set_new(object, "failed", json_integer(failed));
 }
 
+/* What the server was asked of it. */
+static void add_order(json_t *object, const char *folder)
+{
+    cse_sweep_order order;
+    const bool known = cse_sweep_order_read(folder, &order);
+    json_object_set_new(object, "by_server", json_boolean(known));
+    json_object_set_new(object, "wanted", json_boolean(known && order.wanted));
+    json_object_set_new(object, "message",
+                        known && order.message[0] != '\0' ? cse_text_json(order.message)
+                                                          : json_null());
+}
+
 static json_t *head_json(const cse_sweep_log *log, const char *name, bool complete)
 {
     static const char *const methods[] = { "grid", "random", "halving" };
@@ -211,6 +224,7 @@ static json_t *head_json(const cse_sweep_log *log, const char *name, bool comple
                              : "stopped",
                   "updated_ms", (json_int_t)log->updated_ms, "unreadable", log->unreadable);
     add_counts(object, log);
+    add_order(object, log->state.folder);
     json_object_set_new(object, "best", trial_number(best));
     json_object_set_new(object, "best_value",
                         best >= 0 ? number_json(log->state.results[best].value) : json_null());

@@ -19,7 +19,7 @@ parameters:
 HALVING = """name: {name}
 config: {config}
 method: halving
-trials: 6
+trials: 4
 seed: 5
 metric: loss
 steps: {{min: {steps}, max: {most}, eta: 2}}
@@ -159,7 +159,7 @@ def while_it_runs_and_after_its_kill():
     server = Server("--root", root)
     steps = as_long(1000)
     document = HALVING.replace("{name}", "local").format(
-        config="{config}", steps=steps, most=4 * steps)
+        config="{config}", steps=steps, most=2 * steps)
     place = os.path.join(root, "sweeps", "local")
     try:
         process = start(root, document, "--folder", place)
@@ -177,8 +177,8 @@ def while_it_runs_and_after_its_kill():
             check(len(now) <= 1, "one after another", now)
             running.update(now)
             if sweep["state"] == "running" and sweep["rung"] == 0 and sweep["next"] is not None:
-                open_trials = {1, 2, 3, 4, 5, 6} - set(now) - set(last_results(after))
-                check(not open_trials or sweep["next"] >= min(open_trials), sweep["next"])
+                open_trials = {1, 2, 3, 4} - set(now) - {one["trial"] for one in sweep["history"]}
+                check(sweep["next"] == min(open_trials), "next", sweep["next"], open_trials)
             return len(sweep["history"]) >= 2 and running
 
         until(some_are_known)
@@ -299,9 +299,140 @@ def a_server_of_one_run_has_none():
     try:
         equal(listed(server)["total"], 0)
         equal(server.get(f"{API}/sweeps/x").status, 404)
+        equal(server.request("POST", f"{API}/sweeps/x/cancel").status, 501)
+    finally:
+        server.stop()
+
+
+def spec(name, least=20, **more):
+    return {"name": name, "config": configuration(6), "method": "halving", "trials": 4, "seed": 5, "metric": "loss",
+            "steps": {"min": least, "max": 2 * least, "eta": 2},
+            "parameters": {"optimizer.SGD.lr": {"log_uniform": [1e-5, 0.1]}, "seed": {"int": [1, 3]}}, **more}
+
+
+def post(server, body, **headers):
+    return server.request("POST", f"{API}/sweeps", body, headers or None)
+
+
+def complete(server, name):
+    return until(lambda: (sweep := get(server, name))["state"] == "complete" and not sweep["wanted"] and sweep)
+
+
+def started_by_the_server():
+    root = os.path.join(folder(), "root")
+    server = Server("--root", root)
+    try:
+        answer = post(server, spec("rates"))
+        equal((answer.status, answer.headers["Location"]), (201, f"{API}/sweeps/rates"), answer.body)
+        document = server.get("/openapi.json").json()
+        equal(fits(document, document["components"]["schemas"]["Sweep"], answer.json()), [], "schema")
+        check(answer.json()["by_server"] and answer.json()["wanted"], answer.body)
+        sweep = complete(server, "rates")
+        told = lines(root, "rates")
+        compare(sweep, told)
+        decided(sweep, told)
+        equal((len(told), sweep["message"]), (6, None), "trials of two rungs")
+        labels = server.job("rates-0001-0")["labels"]
+        equal(labels, {"sweep": "rates", "trial": "1"}, "labels")
+        # The same values as the command has.
+        code, out, error = ended(start(root, json.dumps({**spec("rates"), "config": "{config}"}), "--folder",
+                                       os.path.join(os.path.dirname(root), "alone")))
+        equal(code, 0, error)
+        alone = {one["trial"]: one["value"] for one in json.loads(out)["trials"]}
+        for trial in sweep["trials"]:
+            check(same_number(trial["value"], alone[trial["trial"]]), trial, alone)
+        # Once more.
+        equal(post(server, spec("rates")).status, 200)
+        equal(len(lines(root, "rates")), 6, "nothing is trained again")
+        for change in ({"seed": 6}, {"config": configuration(7)}):
+            answer = post(server, spec("rates", **change))
+            equal(answer.status, 409, answer.body)
+            check("asked for differently" in answer.json()["detail"], answer.body)
+        # One of a command is not the server's.
+        os.makedirs(os.path.join(root, "sweeps", "mine"))
+        equal(post(server, spec("mine")).status, 409)
+        write(root, "mine", json.dumps({"sweep": PLAN}) + "\n")
+        answer = server.request("POST", f"{API}/sweeps/mine/cancel")
+        check(answer.status == 409 and "end its command" in answer.json()["detail"], answer.body)
+        equal(server.request("POST", f"{API}/sweeps/none/cancel").status, 404)
+        # Wrong in itself: nothing is left.
+        parameters = [{"seed": {"uniform": [2, 1]}}, {"seed": 3}, {"seed": {"of": [1, 2]}}, {"seed": []}]
+        for wrong in [*({"parameters": one} for one in parameters), {"method": "grid"}, {"trials": None},
+                      {"steps": {"min": 5, "max": 2}}, {"name": "../x"}, {"name": ""}, {"config": 3}, {"of": 1}]:
+            answer = post(server, {**spec("wrong"), **wrong})
+            check(answer.status in (400, 422), wrong, answer.status, answer.body)
+        equal(post(server, {**spec("wrong"), "parameters": {"seed": {"uniform": [2, 1]}}}).status, 422)
+        equal(sorted(os.listdir(os.path.join(root, "sweeps"))), ["mine", "rates"], "what is left")
+        # A trial that is refused is a failure of its own; where all are, the reason is told.
+        answer = post(server, spec("odd", parameters={"model.hidden_sizes": [[0]]}))
+        equal(answer.status, 201, answer.body)
+        sweep = until(lambda: (one := get(server, "odd"))["message"] and one)
+        equal((sweep["failed"], sweep["wanted"]), (4, False), sweep)
+        check("no trial has a value of loss" in sweep["message"], sweep["message"])
+    finally:
+        server.stop()
+
+
+def cancelled_and_killed():
+    root = os.path.join(folder(), "root")
+    server = Server("--root", root, "--cores", "1")
+
+    def under_way():
+        return [one["job"] for one in get(server, "long")["trials"] if one["state"] == "running"]
+
+    try:
+        equal(post(server, spec("long", LONG)).status, 201)
+        until(under_way)
+        # Its command ends with the server, also one that is killed; the job goes on, and so does the next server.
+        server.kill()
+        sweeps = os.path.join(root, "sweeps")
+        os.makedirs(os.path.join(sweeps, ".new-left"))
+        server.start()
+        check(not os.path.exists(os.path.join(sweeps, ".new-left")), "what was left half made")
+        until(under_way)
+        until(lambda: get(server, "long")["state"] == "running")
+        answer = server.request("POST", f"{API}/sweeps/long/cancel")
+        equal(answer.status, 202, answer.body)
+        until(lambda: all(not one["alive"] and one["state"] == "CANCELLED"
+                          for one in server.get(f"{API}/jobs").json()["jobs"]))
+        sweep = until(lambda: (one := get(server, "long"))["state"] == "stopped" and one)
+        equal((sweep["wanted"], sweep["message"]), (False, "cancelled"), sweep)
+        equal(server.request("POST", f"{API}/sweeps/long/cancel").status, 202)
+        server.stop()
+        server.start()
+        equal(post(server, spec("short")).status, 201)
+        # A sweep goes on after a server that was killed at any time.
+        until(lambda: len(lines(root, "short")) >= 1)
+        server.kill()
+        server.start()
+        sweep = complete(server, "short")
+        compare(sweep, lines(root, "short"))
+        equal(len(lines(root, "short")), 6, "no trial twice")
+        equal(get(server, "long")["state"], "stopped")
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def a_named_token_starts_none():
+    place = folder()
+    tokens = os.path.join(place, "tokens")
+    with open(tokens, "w") as f:
+        f.write("a" * 43 + " name=bob\n" + "b" * 43 + " name=alice cores=1\n")
+    os.chmod(tokens, 0o600)
+    server = Server("--root", os.path.join(place, "root"), "--token_file", tokens)
+    try:
+        answer = post(server, spec("hers"), Authorization="Bearer " + "b" * 43)
+        equal(answer.status, 403, answer.body)
+        check("alice" in answer.json()["detail"], answer.body)
+        equal(post(server, spec("hers"), Authorization="Bearer wrong").status, 401)
+        equal(listed(server)["total"], 0)
+        answer = server.request("POST", f"{API}/sweeps/his/cancel", headers={"Authorization": "Bearer " + "b" * 43})
+        equal(answer.status, 403, answer.body)
     finally:
         server.stop()
 
 
 if __name__ == "__main__":
-    main([a_sweep_in_the_queue, while_it_runs_and_after_its_kill, damaged_and_hostile, a_server_of_one_run_has_none])
+    main([a_sweep_in_the_queue, while_it_runs_and_after_its_kill, damaged_and_hostile, a_server_of_one_run_has_none,
+          started_by_the_server, cancelled_and_killed, a_named_token_starts_none])

@@ -246,6 +246,10 @@ async function looks(checks, api, page) {
           await page.locator(part).evaluate((one) => one.scrollIntoView({ block: "start" }));
           await page.screenshot({ path: join(shots, `${here}${part}.png`) });
         }
+        const more = await page.evaluate(
+          () => document.documentElement.scrollHeight - window.innerHeight,
+        );
+        checks.that(more <= 1, `${here}: the page scrolls inside of its frame`, `${more} pixels`);
         const found = await axe(page, null);
         checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
         const wide = await page.evaluate(widerThanWindow);
@@ -254,6 +258,53 @@ async function looks(checks, api, page) {
         checks.that(small.length === 0, `${here}: 40 pixels to touch`, small.join("\n"));
       }
   await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+/* A sweep from the page of a run's configuration: what is typed is what the server gets. */
+async function started(checks, api, page) {
+  const job = `rates.v1-${String(tableOf("rates.v1")[0].trial).padStart(4, "0")}-0`;
+  await page.goto(`${api.url}/jobs/${job}/config`);
+  await page.getByRole("link", { name: "sweep", exact: true }).click();
+  const lr = "trainer.init.optimizer.SGD.lr";
+  await page.getByLabel("Find settings").fill("SGD.lr");
+  const offered = page.locator(".spaces li");
+  await until("the search", async () => (await offered.count()) === 1);
+  await offered.getByRole("checkbox").click();
+  const values = page.getByLabel("Values of SGD.lr");
+  await values.fill("0.1, 0.1");
+  checks.that(await page.getByText("Start the sweep").isDisabled(), "a range that is none");
+  await values.fill("0.01, 0.1");
+  await page.getByLabel("name", { exact: true }).fill("bad name");
+  await page.getByLabel("trials", { exact: true }).fill("3");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.screenshot({ path: join(shots, "sweep-form-390.png") });
+  const wide = await page.evaluate(widerThanWindow);
+  checks.that(wide === "", "the form: nothing is wider than the window", wide);
+  const small = await page.evaluate(smallTargets);
+  checks.that(small.length === 0, "the form: 40 pixels to touch", small.join("\n"));
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const found = await axe(page, null);
+  checks.that(found.length === 0, "the form: nothing serious for axe", found.join("\n"));
+  await page.screenshot({ path: join(shots, "sweep-form-1440.png") });
+  await page.getByText("Start the sweep").click();
+  await page.getByRole("alert").waitFor();
+  checks.that(true, "what the server refuses is told");
+  await page.getByLabel("name", { exact: true }).fill("second");
+  await page.getByText("Start the sweep").click();
+  await page.locator("h1", { hasText: "second" }).waitFor();
+  await page.locator('[data-says="sweep state"][data-value="complete"]').waitFor();
+  const { sweep } = JSON.parse(
+    readFileSync(join(root, "sweeps", "second", "trials.jsonl"), "utf8").split("\n")[0],
+  );
+  checks.that(
+    sweep.includes(`${lr}: {log_uniform: [0.01`) && sweep.includes("trials: 3"),
+    "the document is what was typed",
+    sweep,
+  );
+  checks.that(
+    lines("second").every((line) => !line.failed),
+    "its trials are trained",
+  );
 }
 
 mkdirSync(shots, { recursive: true });
@@ -281,6 +332,7 @@ try {
   await looks(checks, api, page);
   await damaged(checks, api, page);
   checks.that(tab.faults.length === 0, "silent console", tab.faults.join("\n"));
+  await started(checks, api, page);
 } catch (error) {
   await tellFailure(checks, error, tab);
 }

@@ -11,7 +11,7 @@ from csengine_client.api.control import pause_job
 from csengine_client.api.data import get_graph, get_metrics, get_numerics, get_precision, list_tensors
 from csengine_client.api.jobs import get_job, list_jobs, list_transitions
 from csengine_client.api.live import list_logs, stream_events
-from csengine_client.api.sweeps import get_sweep, list_sweeps
+from csengine_client.api.sweeps import create_sweep, get_sweep, list_sweeps
 
 MESSAGES = {
     "state": models.StateMessage, "metric": models.MetricMessage, "closure": models.ClosureMessage,
@@ -53,6 +53,9 @@ def read_sweeps(client):
     assert found.total == 0 and found.sweeps == [] and found.unreadable == [], found
     none = get_sweep.sync("none", client=client)
     assert isinstance(none, models.Problem) and none.status == 404, none
+    spec = models.SweepSpec.from_dict({"name": "a", "config": "trainer: {}", "trials": 2, "parameters": {"seed": [1, 2]}})
+    refused = create_sweep.sync(client=client, body=spec)
+    assert isinstance(refused, models.Problem) and refused.status == 501, refused
 
 
 def read_events(client, id):

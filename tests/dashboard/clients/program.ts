@@ -112,6 +112,9 @@ async function readSweeps(): Promise<void> {
   expect(list.total === 0 && best.length === 0, "a run has no sweeps");
   const none = await api.GET("/api/v1/sweeps/{name}", { params: { path: { name: "none" } } });
   expect(none.error?.status === 404, "no such sweep");
+  const spec = { name: "a", config: "trainer: {}", trials: 2, parameters: { seed: [1, 2] } };
+  const refused = await api.POST("/api/v1/sweeps", { body: spec });
+  expect(refused.error?.status === 501, "one run has no queue");
   // @ts-expect-error a word that is no state
   expect(none.data?.state !== "lost", "states are words");
 }

@@ -193,10 +193,16 @@ export function Config() {
         <Filter label="Find" placeholder="Find" />
         {text && <CopyButton key={view} text={text} />}
         {!IS_REPORT && (
-          <a class="button" href={href(`/submit?from=${encodeURIComponent(model.id)}`)}>
-            <Icon name="fork" />
-            use for a new job
-          </a>
+          <>
+            <a class="button" href={href(`/submit?from=${encodeURIComponent(model.id)}`)}>
+              <Icon name="fork" />
+              use for a new job
+            </a>
+            <a class="button" href={href(`/sweeps?from=${encodeURIComponent(model.id)}`)}>
+              <Icon name="sweeps" />
+              sweep
+            </a>
+          </>
         )}
       </PageHeader>
       <Waiting for={stored} />

@@ -1,12 +1,15 @@
 /* One sweep: what it is at, its best trial, all trials, rungs, and the drawings of its settings. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type Sweep, type SweepParameter } from "@generated/client";
+import type { ApiError } from "@/api/transport";
 import { date, integer, number } from "@/base/format";
 import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { Chart, type Curve } from "@/components/Chart";
-import { Badge, PageHeader, Say, Tile, Waiting } from "@/components/parts";
+import { Icon } from "@/components/Icon";
+import { Badge, Dialog, PageHeader, Say, Tile, Waiting } from "@/components/parts";
 import { ExploredTable } from "@/experiments/Explore";
+import { tell } from "@/job/actions";
 import { Failures, Trials } from "@/sweeps/Trials";
 import { Rungs } from "@/sweeps/Rungs";
 import { SweepState } from "@/sweeps/SweepList";
@@ -168,12 +171,19 @@ function Tiles({ sweep }: { sweep: Sweep }) {
 
 /* ---- the page ---- */
 
+function stateText({ state, wanted, message, by_server }: Sweep): string {
+  if (message !== null) return `The server does not go on with it: ${message}. `;
+  if (state !== "stopped") return "";
+  if (wanted) return "The server goes on with it in a moment. ";
+  return `No process trains this sweep, and trials are left: the same ${by_server ? "request" : "command"} goes on. `;
+}
+
 function Told({ sweep }: { sweep: Sweep }) {
-  if (sweep.unreadable === 0 && sweep.state !== "stopped") return null;
+  const text = stateText(sweep);
+  if (sweep.unreadable === 0 && text === "") return null;
   return (
     <p class="soft told" role="note">
-      {sweep.state === "stopped" &&
-        "No process trains this sweep, and trials are left: the same command goes on. "}
+      {text}
       {sweep.unreadable > 0 &&
         `${integer(sweep.unreadable)} ${sweep.unreadable === 1 ? "line" : "lines"} of trials.jsonl could not be read.`}
     </p>
@@ -207,6 +217,38 @@ const isLive = ({ state, trials }: Sweep): boolean =>
   state === "running" ||
   trials.some((trial) => trial.state === "running" || trial.state === "queued");
 
+function CancelButton({ name, reload }: { name: string; reload: () => void }) {
+  const [asked, setAsked] = useState(false);
+  const cancel = () => {
+    setAsked(false);
+    api.cancelSweep({ name }).then(
+      () => {
+        tell("good", `${name}: its jobs are asked to end`);
+        reload();
+      },
+      (error: ApiError) => tell("bad", `${name}: cancel was refused: ${error.message}`),
+    );
+  };
+  return (
+    <>
+      <button onClick={() => setAsked(true)}>
+        <Icon name="stop" />
+        Cancel
+      </button>
+      {asked && (
+        <Dialog title={`Cancel ${name}?`} onClose={() => setAsked(false)}>
+          <p>Its jobs end at their next step. Trials that have not ended count as failed.</p>
+          <p class="row end">
+            <button class="primary" onClick={cancel}>
+              Cancel the sweep
+            </button>
+          </p>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
 export function SweepView({ name }: { name: string }) {
   const [every, setEvery] = useState(LIVE_MS);
   const known = useResource(() => api.getSweep({ name }), [name], every);
@@ -217,6 +259,7 @@ export function SweepView({ name }: { name: string }) {
       <PageHeader title={name} note={sweep && `${sweep.method}, ${date(sweep.updated_ms)}`}>
         {sweep && <SweepState state={sweep.state} />}
         {sweep && sweep.label !== name && <Badge tone="calm">{sweep.label}</Badge>}
+        {sweep?.wanted && <CancelButton name={name} reload={known.reload} />}
         <a class="button" href={href("/sweeps")}>
           All sweeps
         </a>

@@ -16,10 +16,12 @@
     X(5, "topology")      \
     X(6, "numerics")      \
     X(7, "phase")         \
-    X(8, "gap")
+    X(8, "gap")           \
+    X(9, "alert")         \
+    X(10, "audit")
 
 enum {
-    CSE_FEED_ALL = 0x1ff,
+    CSE_FEED_ALL = 0x7ff,
     CSE_FEED_STATE = 1 << 0,
     CSE_FEED_LOG = 1 << 4,
     CSE_FEED_GAP = 1 << 8,

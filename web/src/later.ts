@@ -1,4 +1,5 @@
 /* Loaded by base/later.ts: one file, so that the main program and it share one more. */
+export { Alerts } from "@/alerts/Alerts";
 export { Help } from "@/frame/Help";
 export { Palette } from "@/frame/Palette";
 export { Viewer } from "@/tensors/Viewer";

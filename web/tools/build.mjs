@@ -20,7 +20,7 @@ const BUDGETS = {
   "every page": 120 * 1024,
   "the page Step graph": 30 * 1024,
   "the page Submit": 160 * 1024,
-  "the file of later": 20 * 1024,
+  "the file of later": 24 * 1024,
   "the pages Compare and Sweeps": 20 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");

@@ -6,7 +6,7 @@
 
 #include "store/states.h"
 
-/* X(bit, type) */
+/* X(bit, type); what no client selects is the last one */
 #define CSE_FEED_TYPES(X) \
     X(0, "state")         \
     X(1, "metric")        \
@@ -16,15 +16,15 @@
     X(5, "topology")      \
     X(6, "numerics")      \
     X(7, "phase")         \
-    X(8, "gap")           \
-    X(9, "alert")         \
-    X(10, "audit")
+    X(8, "alert")         \
+    X(9, "audit")         \
+    X(10, "gap")
 
 enum {
     CSE_FEED_ALL = 0x7ff,
     CSE_FEED_STATE = 1 << 0,
     CSE_FEED_LOG = 1 << 4,
-    CSE_FEED_GAP = 1 << 8,
+    CSE_FEED_GAP = 1 << 10,
 };
 
 /* The bit of a type, 0 when there is none of that name. */

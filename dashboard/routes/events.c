@@ -17,7 +17,7 @@ static void stream_events(const cse_request *request, cse_answer *answer)
 }
 
 static const char parameters[] =
-    "types? [,<event>] ..8  # comma-separated; absent: all\n"
+    "types? [,<event>] ..10  # comma-separated; absent: all\n"
     "  = [\"state\", \"metric\"]\n"
     "after? integer 0..  # as Last-Event-ID, for those who cannot set headers\n"
     "Last-Event-ID? integer 0..  # id of the last event that was seen\n";

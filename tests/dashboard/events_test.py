@@ -59,6 +59,21 @@ def a_stream_that_breaks_loses_nothing():
         server.stop()
 
 
+def alerts_are_told():
+    server = root_server()
+    try:
+        watched = configuration(40).replace("    seed: 1\n", "    seed: 1\n    alerts: {when: [loss < 100]}\n")
+        check("alerts" in watched, watched)
+        equal(server.request("PUT", f"{API}/jobs/a", {"config": watched}).status, 201)
+        events = Stream(server, f"{API}/jobs/a/events?types=alert&after=0").all()
+        equal([kind for _, kind, _ in events], ["alert", "end"], events)
+        equal(events[0][2]["payload"], stored(server, "a", "alert")[events[0][0]])
+        equal(events[0][2]["payload"]["condition"], "loss < 100", events[0])
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
 def the_end_is_told_once():
     server = root_server()
     try:
@@ -232,7 +247,7 @@ def lines_of_the_log_come_as_they_are_written():
 
 if __name__ == "__main__":
     support.main([
-        a_stream_that_breaks_loses_nothing, the_end_is_told_once, a_job_in_the_queue_is_watched,
+        a_stream_that_breaks_loses_nothing, alerts_are_told, the_end_is_told_once, a_job_in_the_queue_is_watched,
         what_is_not_kept_is_told_as_a_gap, signs_of_life_come_and_vanished_readers_go,
         slow_readers_cost_a_bounded_amount,
         readers_that_stand_still_are_dropped, lines_of_the_log_come_as_they_are_written,

@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
-import { axe, smallTargets, widerThanWindow } from "./looks.mjs";
+import { checkLooks } from "./looks.mjs";
 import { Api, endAll, startServer, succeeded, tellFailure } from "./real_server.mjs";
 
 const [csengine, dist, shots, directory] = process.argv.slice(2);
@@ -96,23 +96,7 @@ async function looks(checks, api, page) {
     .locator("tbody tr")
     .first()
     .waitFor();
-  for (const [width, height] of [
-    [1440, 900],
-    [390, 844],
-  ])
-    for (const theme of ["light", "dark"]) {
-      await page.setViewportSize({ width, height });
-      await page.emulateMedia({ colorScheme: theme });
-      await page.waitForTimeout(300);
-      const here = `alerts-${width}-${theme}`;
-      await page.screenshot({ path: join(shots, `${here}.png`) });
-      const found = await axe(page, null);
-      checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
-      const wide = await page.evaluate(widerThanWindow);
-      checks.that(wide === "", `${here}: nothing is wider than the window`, wide);
-      const small = width === 390 ? await page.evaluate(smallTargets) : [];
-      checks.that(small.length === 0, `${here}: 40 pixels to touch`, small.join("\n"));
-    }
+  await checkLooks(checks, page, { name: "alerts", shots });
 }
 
 mkdirSync(shots, { recursive: true });

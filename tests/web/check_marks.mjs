@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
-import { axe, smallTargets, widerThanWindow } from "./looks.mjs";
+import { checkLooks } from "./looks.mjs";
 import { Api, endAll, startServer, succeeded, tellFailure, until } from "./real_server.mjs";
 import { importSources } from "./sources.mjs";
 
@@ -328,26 +328,15 @@ async function noMarks(checks, api, page) {
 }
 
 async function looks(checks, api, page) {
-  for (const [width, height] of [
-    [1440, 900],
-    [390, 844],
-  ])
-    for (const theme of ["light", "dark"]) {
-      await page.setViewportSize({ width, height });
-      await page.emulateMedia({ colorScheme: theme });
+  await checkLooks(checks, page, {
+    name: "marks",
+    shots,
+    show: async () => {
       await page.goto(`${api.url}/jobs/eventful/curves`);
       await page.locator(".marks [role=option]").first().waitFor();
       await strip(page).focus();
-      await page.waitForTimeout(300);
-      const here = `marks-${width}-${theme}`;
-      await page.screenshot({ path: join(shots, `${here}.png`) });
-      const found = await axe(page, null);
-      checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
-      const wide = await page.evaluate(widerThanWindow);
-      checks.that(wide === "", `${here}: nothing is wider than the window`, wide);
-      const small = width === 390 ? await page.evaluate(smallTargets) : [];
-      checks.that(small.length === 0, `${here}: 40 pixels to touch`, small.join("\n"));
-    }
+    },
+  });
 }
 
 mkdirSync(shots, { recursive: true });

@@ -3,10 +3,9 @@
  * comes back.
  *
  * Usage: node check_palette.mjs DIST SCREENSHOTS MODULES */
-import { join } from "node:path";
 import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
-import { axe, smallTargets, widerThanWindow } from "./looks.mjs";
+import { checkLooks } from "./looks.mjs";
 import { startMock } from "./mock.mjs";
 import { importSources } from "./sources.mjs";
 
@@ -168,27 +167,16 @@ async function acts(checks, mock, page) {
 }
 
 async function looks(checks, mock, page) {
-  for (const [width, height] of [
-    [1440, 900],
-    [390, 844],
-  ])
-    for (const theme of ["light", "dark"]) {
-      await page.setViewportSize({ width, height });
-      await page.emulateMedia({ colorScheme: theme });
+  await checkLooks(checks, page, {
+    name: "palette",
+    shots,
+    show: async () => {
       await page.goto(`${mock.url}${JOB}/logs`);
       await page.locator(".topbar").waitFor({ timeout: SLOW_MS });
       await open(page);
       await page.keyboard.type("s");
-      await page.waitForTimeout(300);
-      const here = `palette-${width}-${theme}`;
-      await page.screenshot({ path: join(shots, `${here}.png`) });
-      const found = await axe(page, null);
-      checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
-      const wide = await page.evaluate(widerThanWindow);
-      checks.that(wide === "", `${here}: nothing is wider than the window`, wide);
-      const small = width === 390 ? await page.evaluate(smallTargets) : [];
-      checks.that(small.length === 0, `${here}: 40 pixels to touch`, small.join("\n"));
-    }
+    },
+  });
 }
 
 const checks = new Checks();

@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
-import { axe, smallTargets, widerThanWindow } from "./looks.mjs";
+import { axe, checkLooks, smallTargets, widerThanWindow } from "./looks.mjs";
 import { Api, endAll, startServer, tellFailure, until } from "./real_server.mjs";
 
 const [csengine, dist, shots, directory] = process.argv.slice(2);
@@ -230,33 +230,24 @@ async function looks(checks, api, page) {
     ["sweeps", "/sweeps"],
     ["sweep", "/sweeps/rates.v1"],
   ])
-    for (const [width, height] of [
-      [1440, 900],
-      [390, 844],
-    ])
-      for (const theme of ["light", "dark"]) {
-        await page.setViewportSize({ width, height });
-        await page.emulateMedia({ colorScheme: theme });
+    await checkLooks(checks, page, {
+      name,
+      shots,
+      show: async () => {
         await page.goto(`${api.url}${address}`);
         await page.locator("main .badge").first().waitFor();
-        await page.waitForTimeout(400);
-        const here = `${name}-${width}-${theme}`;
-        await page.screenshot({ path: join(shots, `${here}.png`) });
+      },
+      more: async (here) => {
         for (const part of name === "sweep" ? [".trials", ".rungs", ".scatter", ".space"] : []) {
           await page.locator(part).evaluate((one) => one.scrollIntoView({ block: "start" }));
           await page.screenshot({ path: join(shots, `${here}${part}.png`) });
         }
-        const more = await page.evaluate(
+        const below = await page.evaluate(
           () => document.documentElement.scrollHeight - window.innerHeight,
         );
-        checks.that(more <= 1, `${here}: the page scrolls inside of its frame`, `${more} pixels`);
-        const found = await axe(page, null);
-        checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
-        const wide = await page.evaluate(widerThanWindow);
-        checks.that(wide === "", `${here}: nothing is wider than the window`, wide);
-        const small = width === 390 ? await page.evaluate(smallTargets) : [];
-        checks.that(small.length === 0, `${here}: 40 pixels to touch`, small.join("\n"));
-      }
+        checks.that(below <= 1, `${here}: the page scrolls inside of its frame`, `${below} pixels`);
+      },
+    });
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 

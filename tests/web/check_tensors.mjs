@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
-import { axe, smallTargets, widerThanWindow } from "./looks.mjs";
+import { checkLooks } from "./looks.mjs";
 import { Api, endAll, startServer, succeeded, tellFailure } from "./real_server.mjs";
 
 const [csengine, dist, shots, directory] = process.argv.slice(2);
@@ -275,29 +275,17 @@ async function looks(checks, api, page, step) {
   })) {
     await page.goto(`${api.url}/jobs/halved/${path}`);
     await page.locator("canvas.cells, .begin").first().waitFor({ timeout: SLOW_MS });
-    for (const [width, height] of [
-      [1440, 900],
-      [390, 844],
-    ])
-      for (const theme of ["light", "dark"]) {
-        await page.setViewportSize({ width, height });
-        await page.emulateMedia({ colorScheme: theme });
-        await page.waitForTimeout(300);
-        const here = `${name}-${width}-${theme}`;
-        await page.screenshot({ path: join(shots, `${here}.png`) });
+    await checkLooks(checks, page, {
+      name,
+      shots,
+      more: async (here) => {
         const histogram = page.locator("section[aria-label=Histogram]");
-        if ((await histogram.count()) > 0) {
-          await histogram.scrollIntoViewIfNeeded();
-          await page.screenshot({ path: join(shots, `${here}-histogram.png`) });
-          await page.locator("main").evaluate((main) => main.scrollTo(0, 0));
-        }
-        const found = await axe(page, null);
-        checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
-        const wide = await page.evaluate(widerThanWindow);
-        checks.that(wide === "", `${here}: nothing is wider than the window`, wide);
-        const small = width === 390 ? await page.evaluate(smallTargets) : [];
-        checks.that(small.length === 0, `${here}: 40 pixels to touch`, small.join("\n"));
-      }
+        if ((await histogram.count()) === 0) return;
+        await histogram.scrollIntoViewIfNeeded();
+        await page.screenshot({ path: join(shots, `${here}-histogram.png`) });
+        await page.locator("main").evaluate((main) => main.scrollTo(0, 0));
+      },
+    });
   }
   await page.setViewportSize({ width: 1440, height: 900 });
 }

@@ -1,5 +1,6 @@
 /* What a page must look like: nothing that axe finds, nothing wider than the window, and controls that
  * a finger can touch. The last two run in the page. */
+import { join } from "node:path";
 import { axeSource } from "./browser.mjs";
 
 export async function axe(page, rules) {
@@ -48,4 +49,29 @@ export function smallTargets() {
     .map((one) => [one, one.getBoundingClientRect()])
     .filter(([one, box]) => box.height > 0 && box.height < least && one.type !== "range")
     .map(([one, box]) => `${one.tagName} ${one.className} ${one.textContent} ${box.height}`);
+}
+
+/* What a page looks like on a desktop and a phone, light and dark: a picture of each in the folder
+ * `shots`, and what must hold of it. `show` brings the page to where it is to be looked at, `more`
+ * checks what else is to hold there; both get the picture's name. */
+export async function checkLooks(checks, page, { name, shots, show, more }) {
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ])
+    for (const theme of ["light", "dark"]) {
+      const here = `${name}-${width}-${theme}`;
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme: theme });
+      await show?.(here);
+      await page.waitForTimeout(300);
+      await page.screenshot({ path: join(shots, `${here}.png`) });
+      await more?.(here);
+      const found = await axe(page, null);
+      checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
+      const wide = await page.evaluate(widerThanWindow);
+      checks.that(wide === "", `${here}: nothing is wider than the window`, wide);
+      const small = width === 390 ? await page.evaluate(smallTargets) : [];
+      checks.that(small.length === 0, `${here}: 40 pixels to touch`, small.join("\n"));
+    }
 }

@@ -101,17 +101,18 @@ def replicas(ancestor):
 
 
 def killed_five_times(config, steps):
-    every = 97
-    process = subprocess.Popen(command("run", config, "--max_steps", str(every * steps), "--num_csx", "2",
-                                       *settings("checkpoint.steps=300")), stderr=subprocess.PIPE, text=True)
+    every = 297  # long enough for five kills on a fast machine
+    words = command("run", config, "--max_steps", str(every * steps), "--num_csx", "2",
+                    *settings("checkpoint.steps=1000"))
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     kills = 0
     while process.poll() is None and kills < 5:
-        time.sleep(0.3)
+        time.sleep(0.1)
         for number in replicas(process.pid)[:1]:
             os.kill(number, signal.SIGKILL)
             kills += 1
-    words = process.communicate()[1]
-    assert process.returncode == 0 and kills == 5, (process.returncode, kills, words[-2000:])
+    told = process.communicate()[1]
+    assert process.returncode == 0 and kills == 5, (process.returncode, kills, told[-2000:])
     return range(every, every * steps + 1, every), every
 
 

@@ -5,8 +5,8 @@
 
 #include "dashboard/queue/job_values.h"
 #include "dashboard/routes/route_support.h"
+#include "engine/base/config/settings.h"
 #include "run/travel/chains_compared.h"
-#include "run/travel/settings_differences.h"
 
 enum { MOST_RUNS = 50 };
 

@@ -3,30 +3,14 @@
 
 #include <string.h>
 
-#include "engine/base/config/yaml.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/text.h"
 #include "store/reader.h"
-
-/* Below "trainer.": where a run happens, how long it lasts, and what it leaves. */
-static const char *const without_effect[] = {
-    "init.backend.", "init.model_dir", "init.loop.",   "init.checkpoint.", "init.logging.",
-    "init.loggers",  "init.numerics.", "init.metrics", "init.samples.",    "init.step_digests",
-    "fit.val_data",  "fit.ckpt_path",  "validate",     "init.callbacks",
-};
 
 static const char *name_of(const char *path)
 {
     static const char prefix[] = "trainer.";
     return strncmp(path, prefix, sizeof prefix - 1) == 0 ? path + sizeof prefix - 1 : path;
-}
-
-bool cse_setting_changes_bits(const char *path)
-{
-    const char *name = name_of(path);
-    for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
-        if (strncmp(name, without_effect[i], strlen(without_effect[i])) == 0)
-            return false;
-    return true;
 }
 
 static cse_status read_values(cse_arena *arena, const char *model_dir, cse_yaml_unread **values,

@@ -2,8 +2,6 @@
 #ifndef CSE_RUN_TRAVEL_SETTINGS_DIFFERENCES_H
 #define CSE_RUN_TRAVEL_SETTINGS_DIFFERENCES_H
 
-#include <stdbool.h>
-
 #include "engine/base/arena.h"
 
 typedef struct cse_setting_difference {
@@ -15,8 +13,5 @@ typedef struct cse_setting_difference {
  * no configuration. */
 cse_status cse_settings_differences(cse_arena *arena, const char *const model_dirs[2],
                                     cse_setting_difference **differences, int *count);
-
-/* Whether a setting, by its path ("trainer.init.optimizer.SGD.lr"), can change a bit of a step. */
-bool cse_setting_changes_bits(const char *path);
 
 #endif

@@ -83,6 +83,8 @@ cse_yaml_node *cse_settings_tree(cse_arena *arena, const cse_settings *settings)
 /* Of a whole configuration: the settings that can change a bit of a step, appended as two lines of
  * YAML, of the training and of its data; the chain of identity has their digest. */
 void cse_settings_effective(const cse_settings *settings, cse_text *text);
+/* Whether a setting, by its path ("trainer.init.optimizer.SGD.lr"), can change a bit of a step. */
+bool cse_setting_changes_bits(const char *path);
 
 /* Appends {"path": "place", ...} for every value, those of plugins' sections included. */
 void cse_settings_origins(const cse_settings *settings, cse_text *out);

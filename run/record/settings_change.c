@@ -22,14 +22,6 @@ static bool read_values(cse_arena *arena, const char *text, size_t size, values 
     return true;
 }
 
-static const cse_yaml_node *find(const values *in, const char *path)
-{
-    for (int i = 0; i < in->count; i++)
-        if (strcmp(in->list[i].path, path) == 0)
-            return in->list[i].node;
-    return NULL;
-}
-
 /* "none" where there is no such value. */
 static void print(const cse_yaml_node *node, cse_text *text)
 {
@@ -51,7 +43,7 @@ static void add_changes(const values *a, const values *b, bool first, int *count
     cse_text one = { 0 }, other = { 0 };
     for (int i = 0; i < a->count; i++) {
         const char *path = a->list[i].path;
-        const cse_yaml_node *in_b = find(b, path);
+        const cse_yaml_node *in_b = cse_yaml_listed(b->list, b->count, path);
         if (!first && in_b != NULL)
             continue;
         print(a->list[i].node, &one);
@@ -65,6 +57,11 @@ static void add_changes(const values *a, const values *b, bool first, int *count
     cse_text_clear(&other);
 }
 
+static bool is_same(const cse_text *yaml, const char *resolved)
+{
+    return yaml->size == strlen(resolved) && memcmp(yaml->data, resolved, yaml->size) == 0;
+}
+
 void cse_settings_change(const char *model_dir, const char *resolved, cse_text *message)
 {
     cse_store_reader *reader = NULL;
@@ -75,7 +72,7 @@ void cse_settings_change(const char *model_dir, const char *resolved, cse_text *
     cse_arena *arena = cse_arena_new();
     values before = { 0 }, now = { 0 };
     if (cse_store_reader_artefact(reader, "config.yaml", &yaml, NULL, 0) == CSE_OK &&
-        read_values(arena, yaml.data, yaml.size, &before) &&
+        !is_same(&yaml, resolved) && read_values(arena, yaml.data, yaml.size, &before) &&
         read_values(arena, resolved, strlen(resolved), &now)) {
         add_changes(&before, &now, true, &count, message);
         add_changes(&now, &before, false, &count, message);

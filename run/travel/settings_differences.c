@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/config/settings.h"
+#include "engine/base/config/yaml.h"
 #include "engine/base/text.h"
 #include "store/reader.h"
 
@@ -41,14 +42,6 @@ static const char *text_of(cse_arena *arena, const cse_yaml_node *node)
     return copy;
 }
 
-static const cse_yaml_node *find(const cse_yaml_unread *values, int count, const char *path)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(values[i].path, path) == 0)
-            return values[i].node;
-    return NULL;
-}
-
 cse_status cse_settings_differences(cse_arena *arena, const char *const model_dirs[2],
                                     cse_setting_difference **differences, int *count)
 {
@@ -62,7 +55,7 @@ cse_status cse_settings_differences(cse_arena *arena, const char *const model_di
     for (int r = 0; r < 2 && counts[0] > 0 && counts[1] > 0; r++)
         for (int i = 0; i < counts[r]; i++) {
             const char *path = values[r][i].path;
-            const cse_yaml_node *other = find(values[1 - r], counts[1 - r], path);
+            const cse_yaml_node *other = cse_yaml_listed(values[1 - r], counts[1 - r], path);
             if (!cse_setting_changes_bits(path) || (r == 1 && other != NULL))
                 continue;
             cse_setting_difference d = { .path = name_of(path) };

@@ -34,17 +34,25 @@ int fy_parser_set_string(void *parser, const char *text, size_t size)
 END
 $compiler -shared -fPIC -o "$folder/count.so" "$folder/count.c" -ldl
 
-run() { # arguments
+run() { # MODEL_DIR arguments
+    name=$1
+    shift
     : >"$folder/parses"
     LD_PRELOAD="$folder/count.so" CSE_TEST_PARSES="$folder/parses" "$CSENGINE_EXECUTABLE" start \
         "$top_srcdir/configs/synthetic.yaml" --num_csx 2 --num_steps 3 \
-        --model_dir "$folder/model_dir" "$@" >"$folder/output" 2>&1 ||
+        --model_dir "$folder/$name" "$@" >"$folder/output" 2>&1 ||
         { cat "$folder/output"; exit 1; }
     wc -l <"$folder/parses"
 }
 
-parses=$(run)
+parses=$(run first)
 [ "$parses" -eq 1 ] || { echo "the file was parsed $parses times"; exit 1; }
 # A --set is a small text of its own.
-parses=$(run --set seed=3)
+parses=$(run second --set seed=3)
 [ "$parses" -eq 2 ] || { echo "a file and a --set were parsed $parses times"; exit 1; }
+# A further start tells what changed: the configuration of the earlier one is read where its text is
+# another one.
+parses=$(run first)
+[ "$parses" -eq 1 ] || { echo "the file was parsed $parses times by a further start"; exit 1; }
+parses=$(run first --set logging.log_steps=2)
+[ "$parses" -eq 4 ] || { echo "with another setting $parses texts were parsed"; exit 1; }

@@ -14,6 +14,11 @@ if [ "${CSE_LONG:-yes}" != yes ] && grep -q "^$name " "${top_srcdir:?}/tests/lon
     echo "left to .ci/run, or make check LONG=yes (tests/long.txt)"
     exit 77
 fi
+# Names of hundreds of tests would take what a small stack leaves for arguments, and would be those
+# of a make that a test starts.
+unset TESTS TEST_LOGS check_PROGRAMS
+MAKEFLAGS=${MAKEFLAGS:-}
+MAKEFLAGS=${MAKEFLAGS%% -- *}
 most_seconds=${CSE_TEST_SECONDS:-900}
 begun=$(date +%s)
 # In the background, so that an interrupt of this script reaches the test: timeout makes a process

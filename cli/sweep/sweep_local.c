@@ -33,6 +33,14 @@ static void wait_for_run(const char *model_dir)
         usleep(WAIT_US);
 }
 
+/* One that had not taken the folder's lock yet may take it first, and may have ended since. Another
+ * temporary lack is worth a second try, too. */
+static bool may_try_again(const char *model_dir, int exit_code, int *tries)
+{
+    return exit_code == cse_status_exit_code(CSE_TEMPORARY) && !cse_sweep_is_interrupted() &&
+           (cse_run_is_alive(model_dir) || (*tries)++ == 0);
+}
+
 cse_status cse_sweep_train_here(const cse_sweep_run *run, int trial, int rung,
                                 cse_sweep_result *result)
 {
@@ -55,11 +63,14 @@ cse_status cse_sweep_train_here(const cse_sweep_run *run, int trial, int rung,
     words[count++] = cse_arena_printf(arena, "--model_dir=%s", model_dir);
     words[count++] = cse_arena_printf(arena, "--compile_dir=%s/compiled", state->folder);
     words[count] = plan->config;
-    wait_for_run(model_dir);
-    if (cse_sweep_is_interrupted())
-        return cse_fail(CSE_INTERRUPTED, "interrupted; the same command goes on");
-    cse_status status;
-    const int exit_code = cse_sweep_child_run(words, errors, &status);
+    cse_status status = CSE_OK;
+    int exit_code = 0, tries = 0;
+    do {
+        wait_for_run(model_dir);
+        if (cse_sweep_is_interrupted())
+            return cse_fail(CSE_INTERRUPTED, "interrupted; the same command goes on");
+        exit_code = cse_sweep_child_run(words, errors, &status);
+    } while (status == CSE_OK && may_try_again(model_dir, exit_code, &tries));
     CSE_TRY(status);
     if (cse_sweep_is_interrupted())
         return cse_fail(CSE_INTERRUPTED, "interrupted; the same command goes on");

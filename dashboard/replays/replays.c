@@ -82,9 +82,9 @@ static void drop_values(replay *r)
     r->value_bytes = 0;
 }
 
-static void destroy(replay *r)
+/* Its thread has been joined. */
+static void release(replay *r)
 {
-    pthread_join(r->thread, NULL);
     hang_up(r);
     drop_values(r);
     close(r->connection[0]);
@@ -94,6 +94,12 @@ static void destroy(replay *r)
     json_decref(r->options);
     json_decref(r->answer);
     free(r);
+}
+
+static void destroy(replay *r)
+{
+    pthread_join(r->thread, NULL);
+    release(r);
 }
 
 /* Those that have ended, where nobody asks for them or others are newer. */
@@ -515,10 +521,13 @@ void cse_replays_close(cse_replays **replays)
     for (replay *r = all->first; r != NULL; r = r->next)
         hang_up(r);
     pthread_mutex_unlock(&all->lock);
+    /* Each of them looks at the whole list when it ends. */
+    for (replay *r = all->first; r != NULL; r = r->next)
+        pthread_join(r->thread, NULL);
     while (all->first != NULL) {
         replay *r = all->first;
         all->first = r->next;
-        destroy(r);
+        release(r);
     }
     pthread_mutex_destroy(&all->lock);
     free(all);

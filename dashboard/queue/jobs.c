@@ -29,6 +29,18 @@ static void add_entry(void *self, const cse_job_record *record)
     cse_job_entry_add(self, record);
 }
 
+/* A process that a server was starting as it was killed has the lock until it is that program. */
+static bool take_lock(int file)
+{
+    enum { TRIES = 20, PAUSE_US = 50000 };
+    for (int i = 0; i < TRIES; i++) {
+        if (flock(file, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        usleep(PAUSE_US);
+    }
+    return false;
+}
+
 static cse_status lock_root(cse_jobs *jobs)
 {
     char path[PATH_MAX];
@@ -38,7 +50,7 @@ static cse_status lock_root(cse_jobs *jobs)
     jobs->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (jobs->lock_file < 0)
         return cse_fail(CSE_CANNOT_CREATE, "%s: %s", path, strerror(errno));
-    if (flock(jobs->lock_file, LOCK_EX | LOCK_NB) != 0)
+    if (!take_lock(jobs->lock_file))
         return cse_fail(CSE_TEMPORARY,
                         "root %s: another server has it; %s/server.json says where it listens. "
                         "Use that one, or end it first",

@@ -92,6 +92,7 @@ class Server:
         if not line:
             raise Failure("no server:", self.process.stderr.read().decode())
         self.note = json.loads(line)
+        check("url" in self.note, "no server:", self.note)
         self.url = self.note["url"]
         self.authorization = authorization(self.note["token_file"])
         # As commands name it, over TCP.

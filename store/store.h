@@ -13,7 +13,7 @@
  * config_digest, csengine_version, host, pid (of the coordinator), first_pid (of the process that
  * starts another coordinator; 0: none does), control_endpoint, events_endpoint, attempt, state,
  * last_step, run_last_step, batch_size, micro_batch_size, num_csx, seed, labels (JSON), compiled
- * (JSON), waiting_for, phase (JSON, as the event), hosts (JSON: run/record/loss_rows.h),
+ * (JSON), waiting_for, phase (JSON, as the event), hosts (JSON: run/record/membership_events.h),
  * dropped_series (named values that a step has beyond those recorded).
  *
  * Events go to the table `events` and, with the same ids, over a ZeroMQ PUB socket as two frames:
@@ -25,7 +25,8 @@
  *               the last one
  *     numerics  {"attempt":1,"step":..,"tensors":..}: these rows are there now
  *     alert     {"condition":..,"values":..,"begins":true,"step":..,"time_ms":..}
- *     loss      a process that was replaced, a host that left or joined: run/record/loss_rows.h
+ *     membership  a process that was replaced, a host that left or joined: see
+ *               run/record/membership_events.h
  *     audit     a process that computed other bits than others: see run/record/recorder.c
  *     damaged   {"why":..,"set_aside":..,"kept":..,"incomplete":..}: run.db was replaced
  *     gap       {"points":..,"logs":..,"closures":..,"samples":..}: so many were dropped

@@ -23,7 +23,7 @@ static const struct {
     { { "/closures", "listClosures", "limit=1000&tail=1000" }, NULL, false },
     { { "/checkpoints", "listCheckpoints", "" }, NULL, false },
     { { "/alerts", "listAlerts", "" }, NULL, false },
-    { { "/losses", "listLosses", "" }, NULL, false },
+    { { "/membership", "listMembershipChanges", "" }, NULL, false },
     { { "/logs", "listLogs", "limit=1000&tail=10000" }, NULL, true },
     { { "/config", "getJobConfig", "" }, NULL, false },
     { { "/graph", "getGraph", "" }, NULL, false },

@@ -271,6 +271,15 @@ void cse_jobs_each(cse_jobs *jobs, bool (*take)(void *self, const cse_job *job),
 
 /* ---- small questions ---- */
 
+bool cse_job_has_label(const cse_job_record *record, const char *key, const char *value)
+{
+    json_t *labels = record->labels != NULL ? json_loads(record->labels, 0, NULL) : NULL;
+    const char *found = json_string_value(json_object_get(labels, key));
+    const bool has = found != NULL && strcmp(found, value) == 0;
+    json_decref(labels);
+    return has;
+}
+
 bool cse_job_folder_is_gone(const cse_job_record *record)
 {
     struct stat about;

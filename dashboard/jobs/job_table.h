@@ -70,6 +70,9 @@ const char *cse_jobs_directory_view(const cse_jobs *jobs);
 const char *cse_jobs_executable_view(const cse_jobs *jobs);
 const cse_confinement *cse_jobs_confinement_view(const cse_jobs *jobs);
 
+/* Whether it has a label with this value. */
+bool cse_job_has_label(const cse_job_record *record, const char *key, const char *value);
+
 /* Whether the folder of its run was removed: what is known of it then stands in jobs.db and
  * derived.db alone. */
 bool cse_job_folder_is_gone(const cse_job_record *record);

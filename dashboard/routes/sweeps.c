@@ -24,12 +24,13 @@ static void add_unreadable(listing *l, const char *name, const char *message)
 static void add_sweep(listing *l, const char *root, const char *name)
 {
     cse_sweep_log log;
-    cse_arena *arena = cse_arena_new();
-    const cse_status status = cse_sweep_folder_read(root, name, arena, &log);
-    if (!cse_name_is_good(name))
+    if (!cse_name_is_good(name)) {
         add_unreadable(l, name,
                        "its name is not accepted as that of a sweep; accepted: " CSE_NAME_ACCEPTED);
-    else if (status == CSE_OK)
+        return;
+    }
+    cse_arena *arena = cse_arena_new();
+    if (cse_sweep_folder_read(root, name, arena, &log) == CSE_OK)
         json_array_append_new(l->sweeps, cse_sweep_summary_json(&log, name));
     else
         add_unreadable(l, name, cse_error_message());

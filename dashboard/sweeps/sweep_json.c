@@ -92,19 +92,10 @@ static bool has_value(const cse_sweep_result *result)
 }
 
 /* One that was the best may fail later. */
-static int best_of(const cse_sweep_state *state)
-{
-    int best = -1;
-    for (int i = 0; i < state->plan->trials; i++)
-        if (has_value(&state->results[i]) && (best < 0 || cse_sweep_leads(state, i, best)))
-            best = i;
-    return best;
-}
-
 static int next_best(const cse_sweep_state *state, int trial, int best)
 {
     if (trial == best)
-        return has_value(&state->results[trial]) ? best : best_of(state);
+        return has_value(&state->results[trial]) ? best : cse_sweep_best(state);
     if (!has_value(&state->results[trial]))
         return best;
     return best < 0 || cse_sweep_leads(state, trial, best) ? trial : best;

@@ -25,12 +25,13 @@
 
 enum { ROUND_MS = 1000, RETRY_MS = 5000, PATIENCE_MS = 5000, WAIT_MS = 20 };
 
-/* A command, or when one that failed is tried again. */
+/* The command of a sweep, or when one that failed is tried again. */
 typedef struct sweep_run {
     struct sweep_run *next;
     char name[CSE_LONGEST_NAME + 1], folder[PATH_MAX];
     pid_t pid; /* 0: none */
     int64_t not_before_ms;
+    bool settled; /* nothing is asked for, until this server is asked anew: its order is not read */
 } sweep_run;
 
 struct cse_sweep_runs {
@@ -161,12 +162,8 @@ typedef struct cancelling {
 static bool take_job(void *self, const cse_job *job)
 {
     cancelling *c = self;
-    json_t *labels =
-        job->settled || job->record.labels == NULL ? NULL : json_loads(job->record.labels, 0, NULL);
-    const char *label = json_string_value(json_object_get(labels, "sweep"));
-    if (label != NULL && strcmp(label, c->label) == 0)
+    if (!job->settled && cse_job_has_label(&job->record, "sweep", c->label))
         json_array_append_new(c->ids, json_string(job->record.id));
-    json_decref(labels);
     return true;
 }
 
@@ -218,8 +215,9 @@ static void look_at(cse_sweep_runs *runs, const char *name)
 {
     cse_sweep_order order;
     sweep_run *run = cse_name_is_good(name) ? run_of(runs, name) : NULL;
-    if (run == NULL || run->pid > 0 || !cse_sweep_order_read(run->folder, &order))
+    if (run == NULL || run->pid > 0 || run->settled || !cse_sweep_order_read(run->folder, &order))
         return;
+    run->settled = !order.wanted && !order.ends_jobs;
     if (order.ends_jobs)
         end_jobs(runs, run, &order);
     else if (order.wanted && cse_unix_ms() >= run->not_before_ms &&
@@ -280,6 +278,10 @@ cse_status cse_sweep_runs_begin(cse_sweep_runs *runs, const json_t *spec, bool *
                                    "of sweeps: remove it first");
     pthread_mutex_lock(&runs->lock);
     const cse_status status = cse_sweep_order_place(runs->root, spec, made);
+    sweep_run *run =
+        status == CSE_OK ? run_of(runs, json_string_value(json_object_get(spec, "name"))) : NULL;
+    if (run != NULL)
+        run->settled = false;
     pthread_cond_signal(&runs->wake);
     pthread_mutex_unlock(&runs->lock);
     return status;
@@ -311,6 +313,7 @@ static cse_status stop(cse_sweep_runs *runs, sweep_run *run)
         return CSE_OK;
     const cse_sweep_order cancelled = { .ends_jobs = true, .message = "cancelled" };
     CSE_TRY(cse_sweep_order_write(run->folder, &cancelled));
+    run->settled = false;
     end_command(runs, run);
     pthread_cond_signal(&runs->wake);
     return CSE_OK;

@@ -22,15 +22,6 @@ typedef struct search {
 
 /* ---- jobs ---- */
 
-static bool has_label(const cse_job *job, const char *name)
-{
-    json_t *labels = job->record.labels != NULL ? json_loads(job->record.labels, 0, NULL) : NULL;
-    const char *sweep = json_string_value(json_object_get(labels, "sweep"));
-    const bool has = sweep != NULL && strcmp(sweep, name) == 0;
-    json_decref(labels);
-    return has;
-}
-
 static int64_t step_of(cse_jobs *jobs, const char *model_dir)
 {
     cse_store_reader *reader = NULL;
@@ -53,7 +44,7 @@ static bool take_job(void *self, const cse_job *job)
     if (strncmp(id, s->prefix, begin) != 0 ||
         sscanf(id + begin, "%d-%d%n", &trial, &rung, &length) != 2 || id[begin + length] != '\0' ||
         trial < 1 || trial > s->log->plan.trials || rung < 0 || rung >= s->log->plan.rungs ||
-        rung <= s->rungs[trial - 1] || !has_label(job, s->log->plan.name))
+        rung <= s->rungs[trial - 1] || !cse_job_has_label(&job->record, "sweep", s->log->plan.name))
         return true;
     cse_sweep_trial *found = &s->trials[trial - 1];
     s->rungs[trial - 1] = rung;

@@ -17,7 +17,7 @@
 #include "run/alerts/alert_guard.h"
 #include "run/record/chain_rows.h"
 #include "run/record/goodput.h"
-#include "run/record/loss_rows.h"
+#include "run/record/membership_events.h"
 #include "run/record/printed.h"
 #include "run/record/run_facts.h"
 #include "run/record/series.h"
@@ -57,7 +57,7 @@ struct cse_recorder {
     cse_chain_rows chain;
     const cse_record_tail *tail;
     cse_alert_guard *alerts; /* NULL: none */
-    cse_host_rows *hosts;
+    cse_host_membership *hosts;
     cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
 };
 
@@ -192,7 +192,7 @@ static void release(cse_recorder **recorder)
     cse_series_destroy(&(*recorder)->series);
     cse_statistics_rows_destroy(&(*recorder)->statistics);
     cse_printed_destroy(&(*recorder)->printed);
-    cse_host_rows_destroy(&(*recorder)->hosts);
+    cse_host_membership_destroy(&(*recorder)->hosts);
     free((*recorder)->model_dir);
     cse_chain_rows_clear(&(*recorder)->chain);
     free(*recorder);
@@ -226,7 +226,7 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     cse_text changed = { 0 };
     cse_settings_change(recorder->model_dir, options->texts.resolved, &changed);
     cse_record_facts(recorder->store, options);
-    recorder->hosts = cse_host_rows_new(recorder->store, recorder->model_dir);
+    recorder->hosts = cse_host_membership_new(recorder->store, recorder->model_dir);
     recorder->series = cse_series_new(recorder->store);
     recorder->compiling = true;
     recorder->is_program = options->is_program;
@@ -536,7 +536,7 @@ static void on_recovery(void *self, const cse_process_recovery *recovery)
                                 .lost_ms = unix_ms(recorder, recovery->lost_ns),
                                 .milliseconds = cost_ms };
     cse_store_recovery(recorder->store, &lost);
-    cse_loss_rows_process(recorder->store, &lost);
+    cse_membership_replaced(recorder->store, &lost);
 }
 
 static void on_audit(void *self, const cse_audit_report *report)
@@ -586,7 +586,7 @@ static void on_topology(void *self, const char *json)
     if (recorder->step != NULL)
         cse_topology_rows_add(recorder->store, recorder->step->training, json);
     record_bad_records(recorder, json);
-    cse_host_rows_take(recorder->hosts, json);
+    cse_host_membership_take(recorder->hosts, json);
     if (cse_clock_ns() - recorder->goodput_told_ns >= GOODPUT_INTERVAL_NS)
         tell_goodput(recorder);
 }

@@ -2,15 +2,10 @@
 #ifndef CSE_RUN_TRAVEL_SETTINGS_DIFFERENCES_H
 #define CSE_RUN_TRAVEL_SETTINGS_DIFFERENCES_H
 
-#include "engine/base/arena.h"
+#include "engine/base/config/config_difference.h"
 
-typedef struct cse_setting_difference {
-    const char *path;      /* "init.optimizer.SGD.lr" */
-    const char *values[2]; /* as YAML; NULL: that run has none */
-} cse_setting_difference;
-
-/* Of the configurations of their last starts, in the arena. *count 0: there is none, or a run keeps
- * no configuration. */
+/* Of the configurations of their last starts, in the arena; paths are without "trainer.". *count 0:
+ * there is none, or a run keeps no configuration. */
 cse_status cse_settings_differences(cse_arena *arena, const char *const model_dirs[2],
                                     cse_setting_difference **differences, int *count);
 

@@ -46,7 +46,7 @@ with open(sys.argv[2]) as file:
 base = "/api/v1/jobs/" + job["id"]
 names = {name[len(base):] for name in data if name.startswith(base)}
 wanted = {"", "/transitions", "/metrics", "/closures", "/checkpoints", "/alerts",
-          "/losses", "/logs", "/config",
+          "/membership", "/logs", "/config",
           "/graph", "/precision", "/topology", "/tensors", "/numerics", "/trace",
           "/kernels", "/goodput", "/data"}
 assert names == wanted, names ^ wanted

@@ -1,4 +1,4 @@
-"""What happened to a run, and at which step: losses, pauses, other settings at a resume. The step is
+"""What happened to a run, and at which step: replaced processes, pauses, other settings at a resume. The step is
 that of the curves at the time."""
 import os
 import signal
@@ -43,7 +43,7 @@ def a_run_with_a_history():
     server.wait_for("a", "RUNNING")
     replica = until(lambda: replica_of(server, "a"))
     os.kill(replica["pid"], signal.SIGKILL)
-    lost = until(lambda: read(server, "a", "losses"))
+    lost = until(lambda: read(server, "a", "membership"))
     equal(len(lost), 1, lost)
     equal((lost[0]["what"], lost[0]["name"], lost[0]["change"]), ("process", replica["name"], "replaced"))
     check("signal 9" in lost[0]["reason"] or "ended" in lost[0]["reason"], lost[0])
@@ -67,7 +67,7 @@ def a_run_with_a_history():
     equal(started.returncode, 0, started.stdout + started.stderr)
     rows = points(root, "a")
     transitions = read(server, "a", "transitions")
-    for one in transitions + read(server, "a", "losses"):
+    for one in transitions + read(server, "a", "membership"):
         equal(one["step"], step_by(rows, one["time_ms"]), one)
     paused = [t for t in transitions if t["to"] == "PAUSED"]
     check(len(paused) == 1 and 0 < paused[0]["step"] <= done, paused)
@@ -85,7 +85,7 @@ def an_undisturbed_run():
     server = Server("--root", root)
     server.request("PUT", f"{API}/jobs/a", {"config": configuration(8)})
     server.wait_for("a", "SUCCEEDED")
-    equal(read(server, "a", "losses"), [])
+    equal(read(server, "a", "membership"), [])
     transitions = read(server, "a", "transitions")
     equal(transitions[0]["step"], None, transitions)
     equal(transitions[-1]["step"], 8, transitions)

@@ -48,7 +48,7 @@ function whatIsMarked(checks) {
       { condition: "loss > 3", values: "loss 2", begins: false, step: 11, time_ms: 1100 },
     ],
     checkpoints: [{ step: 5, time_ms: 500, deleted: true }],
-    losses: [
+    membership: [
       {
         what: "host",
         name: "b",
@@ -152,7 +152,10 @@ async function makeHistory(api) {
   await api.submit("eventful", config(5_000_000, [LOW], 20_000));
   await until("a replica", () => api.process("eventful", "replica 0"));
   process.kill(await api.process("eventful", "replica 0"), "SIGKILL");
-  await until("a loss", async () => (await api.get("/jobs/eventful/losses")).total === 1);
+  await until(
+    "a replaced process",
+    async () => (await api.get("/jobs/eventful/membership")).total === 1,
+  );
   const inState = (state) => until(state, async () => (await api.job("eventful")).state === state);
   await inState("RUNNING");
   await until("a checkpoint", async () => {
@@ -193,7 +196,7 @@ async function theLegendCounts(checks, api, page) {
   const is = (test) => transitions.filter(test).length;
   const wanted = {
     alerts: (await get("alerts")).filter((one) => one.begins).length,
-    "processes lost": (await get("losses")).length,
+    "processes lost": (await get("membership")).length,
     pauses: is((t) => t.to === "PAUSED" || (t.from === "PAUSED" && t.to === "RUNNING")),
     "settings changed": 1,
     checkpoints: (await get("checkpoints")).length,

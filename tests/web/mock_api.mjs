@@ -156,7 +156,7 @@ const OF_JOB = {
   closures: (job) => ({ closures: job.closures(), next_after: null }),
   checkpoints: (job) => ({ checkpoints: job.checkpoints() }),
   alerts: (job) => ({ alerts: job.alerts ?? [], total: job.alerts?.length ?? 0 }),
-  losses: (job) => ({ losses: job.losses ?? [], total: job.losses?.length ?? 0 }),
+  membership: (job) => ({ membership: job.membership ?? [], total: job.membership?.length ?? 0 }),
   samples: samplesOf,
   confusion: confusionOf,
   data: (job, query) => dataOf(job, Number(query.get("step") ?? 1)),

@@ -79,8 +79,9 @@ static const cse_setting checkpoint_table[] = {
     { "new_data", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "resume although the training data are others than those of the checkpoint", NULL },
     { "begins_with", CSE_SETTING_TEXT, "null", 0, 0, NULL,
-      "STEP DIGEST: a training that begins after STEP steps ends there unless its states have this "
-      "digest, as a run store has it of each step",
+      "STEP DIGEST: training that goes on after STEP steps fails unless DIGEST is that of its "
+      "states, "
+      "which the run store has of each step",
       NULL },
     { "begin_anew", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "begin at step 0 although checkpoints of model_dir are there and none of them is whole",

@@ -98,7 +98,5 @@ typedef struct cse_yaml_unread {
 int cse_yaml_list_unread(cse_arena *arena, const cse_yaml_node *node, cse_yaml_unread **list);
 /* The same for all values, read or not. */
 int cse_yaml_list_values(cse_arena *arena, const cse_yaml_node *node, cse_yaml_unread **list);
-/* The value of a path in such a list; NULL: there is none. */
-const cse_yaml_node *cse_yaml_listed(const cse_yaml_unread *list, int count, const char *path);
 
 #endif

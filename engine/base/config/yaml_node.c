@@ -191,11 +191,3 @@ int cse_yaml_list_values(cse_arena *arena, const cse_yaml_node *node, cse_yaml_u
     *entries = list.entries;
     return list.count;
 }
-
-const cse_yaml_node *cse_yaml_listed(const cse_yaml_unread *list, int count, const char *path)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(list[i].path, path) == 0)
-            return list[i].node;
-    return NULL;
-}

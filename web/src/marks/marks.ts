@@ -1,6 +1,6 @@
 /* What happened to a run beside its curves, each at its step: alerts, checkpoints, lost processes and
  * hosts, pauses, further starts and their other settings. All of it is in what the API lists. */
-import type { Alert, Checkpoint, Loss, Metrics, Transition } from "@generated/client";
+import type { Alert, Checkpoint, MembershipChange, Metrics, Transition } from "@generated/client";
 import { duration, integer } from "@/base/format";
 import type { Run } from "@/components/MetricChart";
 import type { MarkKind, PlotMark } from "@/components/plot";
@@ -28,13 +28,21 @@ export interface Mark {
 export interface Happened {
   alerts: readonly Alert[];
   checkpoints: readonly Checkpoint[];
-  losses: readonly Loss[];
+  membership: readonly MembershipChange[];
   transitions: readonly Transition[];
 }
 
 const why = (text: string): string => (text ? `: ${text}` : "");
 
-function ofLoss({ what, name, change, step, time_ms, milliseconds, reason }: Loss): Mark[] {
+function ofChange({
+  what,
+  name,
+  change,
+  step,
+  time_ms,
+  milliseconds,
+  reason,
+}: MembershipChange): Mark[] {
   if (step === null) return [];
   if (what === "host")
     return [{ kind: "host", step, time_ms, text: `host ${name} ${change}${why(reason)}` }];
@@ -55,14 +63,14 @@ function ofTransition(one: Transition): Mark[] {
 }
 
 /** By step. */
-export function marksOf({ alerts, checkpoints, losses, transitions }: Happened): Mark[] {
+export function marksOf({ alerts, checkpoints, membership, transitions }: Happened): Mark[] {
   const found: Mark[] = [
     ...alerts
       .filter((one) => one.begins)
       .map(({ step, time_ms, condition, values }): Mark => {
         return { kind: "alert", step, time_ms, text: `alert: ${condition} (${values})` };
       }),
-    ...losses.flatMap(ofLoss),
+    ...membership.flatMap(ofChange),
     ...transitions.flatMap(ofTransition),
     ...checkpoints.map(({ step, time_ms, deleted }): Mark => {
       const since = deleted ? ", removed since" : "";

@@ -3,13 +3,13 @@ import { api } from "@generated/client";
 import { marksOf, type Happened, type OfRun } from "@/marks/marks";
 
 async function readHappened(id: string): Promise<Happened> {
-  const [{ alerts }, { checkpoints }, { losses }, { transitions }] = await Promise.all([
+  const [{ alerts }, { checkpoints }, { membership }, { transitions }] = await Promise.all([
     api.listAlerts({ id }),
     api.listCheckpoints({ id }),
-    api.listLosses({ id }),
+    api.listMembershipChanges({ id }),
     api.listTransitions({ id }),
   ]);
-  return { alerts, checkpoints, losses, transitions };
+  return { alerts, checkpoints, membership, transitions };
 }
 
 /** Of each of these runs. */

@@ -1,6 +1,7 @@
-/* A host counts from its first presence on: at its start a run waits for its hosts, none of which
- * joins it. One that was lost and is back between two reports is told by its count of losses. */
-#include "run/record/loss_rows.h"
+/* The hosts that a run waits for at its start do not join it: a host that was never present before
+ * is only noted. A host that was lost and came back between two reports is recognised by its count
+ * of losses. */
+#include "run/record/membership_events.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -14,12 +15,12 @@ static void add_event(cse_store *store, json_t *payload)
 {
     char *text = json_dumps(payload, JSON_COMPACT);
     if (text != NULL)
-        cse_store_event(store, "loss", text);
+        cse_store_event(store, "membership", text);
     free(text);
     json_decref(payload);
 }
 
-void cse_loss_rows_process(cse_store *store, const cse_recovery *recovery)
+void cse_membership_replaced(cse_store *store, const cse_recovery *recovery)
 {
     add_event(store, json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "what", "process", "name",
                                recovery->process, "change", "replaced", "time_ms",
@@ -29,15 +30,15 @@ void cse_loss_rows_process(cse_store *store, const cse_recovery *recovery)
 
 /* ---- hosts ---- */
 
-struct cse_host_rows {
+struct cse_host_membership {
     cse_store *store;
     json_t
         *known; /* {name: {"is": "expected"|"new"|"present"|"lost", "losses"}}; NULL: no report */
 };
 
-cse_host_rows *cse_host_rows_new(cse_store *store, const char *model_dir)
+cse_host_membership *cse_host_membership_new(cse_store *store, const char *model_dir)
 {
-    cse_host_rows *rows = cse_calloc(1, sizeof *rows);
+    cse_host_membership *rows = cse_calloc(1, sizeof *rows);
     cse_store_reader *reader = NULL;
     cse_text text = { 0 };
     rows->store = store;
@@ -49,7 +50,7 @@ cse_host_rows *cse_host_rows_new(cse_store *store, const char *model_dir)
     return rows;
 }
 
-void cse_host_rows_destroy(cse_host_rows **rows)
+void cse_host_membership_destroy(cse_host_membership **rows)
 {
     if (*rows == NULL)
         return;
@@ -58,7 +59,7 @@ void cse_host_rows_destroy(cse_host_rows **rows)
     *rows = NULL;
 }
 
-static void tell(const cse_host_rows *rows, const char *name, bool joined, const char *reason)
+static void tell(const cse_host_membership *rows, const char *name, bool joined, const char *reason)
 {
     add_event(rows->store,
               json_pack("{s:s, s:s, s:s, s:I, s:n, s:s}", "what", "host", "name", name, "change",
@@ -73,7 +74,7 @@ static const char *text_of(const json_t *object, const char *member)
 }
 
 /* What a host is from now on; tells what follows from what it was. */
-static const char *look(const cse_host_rows *rows, const json_t *host, const json_t *known)
+static const char *look(const cse_host_membership *rows, const json_t *host, const json_t *known)
 {
     const char *name = text_of(host, "name"), *state = text_of(host, "state");
     const char *was = known != NULL ? text_of(known, "is") : rows->known != NULL ? "new" : "";
@@ -91,7 +92,7 @@ static const char *look(const cse_host_rows *rows, const json_t *host, const jso
     return was[0] != '\0' ? was : "expected";
 }
 
-static void tell_removed(const cse_host_rows *rows, const json_t *now)
+static void tell_removed(const cse_host_membership *rows, const json_t *now)
 {
     const char *name;
     json_t *known;
@@ -100,7 +101,7 @@ static void tell_removed(const cse_host_rows *rows, const json_t *now)
         tell(rows, name, false, "the run goes on with other hosts");
 }
 
-static void keep(cse_host_rows *rows, json_t *now)
+static void keep(cse_host_membership *rows, json_t *now)
 {
     char *text = NULL;
     if (!json_equal(now, rows->known))
@@ -112,7 +113,7 @@ static void keep(cse_host_rows *rows, json_t *now)
     rows->known = now;
 }
 
-void cse_host_rows_take(cse_host_rows *rows, const char *report)
+void cse_host_membership_take(cse_host_membership *rows, const char *report)
 {
     if (rows == NULL || strstr(report, "\"hosts\":") == NULL)
         return;

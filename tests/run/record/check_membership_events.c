@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/record/loss_rows.h"
+#include "run/record/membership_events.h"
 #include "run/record/settings_change.h"
 #include "store/reader.h"
 #include "tests/support/temporary_folder.h"
@@ -15,7 +15,7 @@ static char folder[64];
 
 static void make_folder(void)
 {
-    snprintf(folder, sizeof folder, "check_loss_rows_XXXXXX");
+    snprintf(folder, sizeof folder, "check_membership_events_XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
@@ -32,7 +32,7 @@ static cse_store *open_store(void)
 }
 
 /* Hosts as "a present, b lost 1": name, state, losses. */
-static void report(cse_host_rows *rows, const char *hosts)
+static void report(cse_host_membership *rows, const char *hosts)
 {
     char text[256], *rest = text;
     json_t *list = json_array();
@@ -46,7 +46,7 @@ static void report(cse_host_rows *rows, const char *hosts)
     }
     json_t *whole = json_pack("{s:o, s:[]}", "hosts", list, "processes");
     char *json = json_dumps(whole, JSON_COMPACT);
-    cse_host_rows_take(rows, json);
+    cse_host_membership_take(rows, json);
     free(json);
     json_decref(whole);
 }
@@ -66,7 +66,7 @@ static void add_event(void *self, const cse_row *row)
 /* Closes the store first, so that all is written. */
 static void assert_events(cse_store **store, const char *expected)
 {
-    static const char *const types[] = { "loss", NULL };
+    static const char *const types[] = { "membership", NULL };
     cse_store_reader *reader = NULL;
     cse_text found = { 0 };
     cse_store_close(store);
@@ -83,12 +83,12 @@ static void assert_events(cse_store **store, const char *expected)
 START_TEST(hosts_that_a_run_waits_for_do_not_join)
 {
     cse_store *store = open_store();
-    cse_host_rows *rows = cse_host_rows_new(store, folder);
-    cse_host_rows_take(rows, "{\"processes\":[]}");
+    cse_host_membership *rows = cse_host_membership_new(store, folder);
+    cse_host_membership_take(rows, "{\"processes\":[]}");
     report(rows, "a present, b expected");
     report(rows, "a present, b present");
     report(rows, "a present, b present");
-    cse_host_rows_destroy(&rows);
+    cse_host_membership_destroy(&rows);
     assert_events(&store, "");
 }
 END_TEST
@@ -96,7 +96,7 @@ END_TEST
 START_TEST(hosts_leave_and_join)
 {
     cse_store *store = open_store();
-    cse_host_rows *rows = cse_host_rows_new(store, folder);
+    cse_host_membership *rows = cse_host_membership_new(store, folder);
     report(rows, "a present, b present");
     report(rows, "a present, b lost 1");
     report(rows, "a present, b lost 1");
@@ -105,11 +105,11 @@ START_TEST(hosts_leave_and_join)
     report(rows, "a present, b present 2, c expected");
     report(rows, "a present, b present 2, c present");
     report(rows, "a present, c present");
-    cse_loss_rows_process(store, &(cse_recovery){ .process = "replica 0",
-                                                  .reason = "was killed",
-                                                  .lost_ms = 5,
-                                                  .milliseconds = 7 });
-    cse_host_rows_destroy(&rows);
+    cse_membership_replaced(store, &(cse_recovery){ .process = "replica 0",
+                                                    .reason = "was killed",
+                                                    .lost_ms = 5,
+                                                    .milliseconds = 7 });
+    cse_host_membership_destroy(&rows);
     assert_events(&store, "host b left(silent); host b joined(); host b left(silent); "
                           "host b joined(); host c joined(); "
                           "host b left(the run goes on with other hosts); "
@@ -120,15 +120,15 @@ END_TEST
 START_TEST(a_later_start_is_compared_with_the_one_before)
 {
     cse_store *store = open_store();
-    cse_host_rows *rows = cse_host_rows_new(store, folder);
+    cse_host_membership *rows = cse_host_membership_new(store, folder);
     report(rows, "a present, b present");
-    cse_host_rows_destroy(&rows);
+    cse_host_membership_destroy(&rows);
     cse_store_close(&store);
     store = open_store();
-    rows = cse_host_rows_new(store, folder);
+    rows = cse_host_membership_new(store, folder);
     report(rows, "a present, c expected");
     report(rows, "a present, c present");
-    cse_host_rows_destroy(&rows);
+    cse_host_membership_destroy(&rows);
     assert_events(&store, "host b left(the run goes on with other hosts); host c joined(); ");
 }
 END_TEST
@@ -168,8 +168,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("loss_rows");
-    TCase *cases = tcase_create("loss_rows");
+    Suite *suite = suite_create("membership_events");
+    TCase *cases = tcase_create("membership_events");
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_add_test(cases, hosts_that_a_run_waits_for_do_not_join);
     tcase_add_test(cases, hosts_leave_and_join);

@@ -39,9 +39,11 @@ offers() {
 # Every command that is not hidden, and every option of each; every setting of the configuration.
 "$csengine" list commands | while read -r command rest; do
     offers "$command" ''
-    "$csengine" "$command" --help | sed -n 's/^  \(--[a-z0-9_]*\).*/\1/p' | while read -r option; do
-        offers "$option" "$command" --
-    done
+    "$csengine" "$command" --help | sed -n 's/^  \(--[a-z0-9_]*\).*/\1/p' >"$work/options"
+    [ ! -s "$work/options" ] || offers "$(head -n 1 "$work/options")" "$command" --
+    while read -r option; do
+        cut -f1 "$work/offered" | grep -qxF -e "$option" || fail "complete $command --: no $option"
+    done <"$work/options"
 done
 "$csengine" list settings | grep '^trainer' |
     grep -vxE 'trainer.(init.(model|objective|optimizer)|fit.(train|val)_dataloader)' \

@@ -91,6 +91,13 @@ static cse_status place_pieces(placing *p)
     return CSE_OK;
 }
 
+cse_status cse_place_values_in_file(cse_session *session, cse_state *state, unsigned char *place)
+{
+    placing p = { .session = session, .state = state, .place = place };
+    p.values = cse_state_values(&session->network, state);
+    return place_pieces(&p);
+}
+
 /* States are written out while they are placed, and never whole in memory. Zeros are there. */
 static cse_status place_in_file(cse_session *session, const cse_states_filling *filling,
                                 cse_state *state, unsigned char *place)

@@ -17,4 +17,8 @@ typedef struct cse_states_filling {
 cse_status cse_fill_states(cse_session *session, const cse_states_filling *filling,
                            unsigned char *states);
 
+/* The session's values of a state at a place in a mapped file of states.directory, piece by piece:
+ * they leave memory behind it, at both places if they lie in a file there as well. CSE_IO. */
+cse_status cse_place_values_in_file(cse_session *session, cse_state *state, unsigned char *place);
+
 #endif

@@ -15,14 +15,18 @@
 #include "engine/graph/passes/memory_plan.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/update/grad_scaler.h"
+#include "run/infer/weights_in_file.h"
 #include "run/session/session.h"
 #include "workers/control/execution_limits.h"
 
-/* Memory of a space that several inferences have; the last one to leave frees it. */
+/* Memory of a space that several inferences have; the last one to leave frees it, unless the
+ * session's states lie in it. */
 typedef struct space {
     unsigned char *bytes;
     size_t size;
     int owners;
+    bool is_of_session;
+    cse_weights_in_file *file; /* that `bytes` are of; NULL: they are memory */
 } space;
 
 struct cse_inference {
@@ -99,14 +103,29 @@ static cse_status compile(cse_inference *inference)
     return status;
 }
 
-static void copy_states(cse_inference *inference)
+/* Values that the session itself has are moved, so that they are in memory once; those of an
+ * execution, and those that are made of others by a rule, are copied. */
+static bool moves(const cse_state *state)
+{
+    return !state->borrowed && state->rule == NULL;
+}
+
+static void place_states(cse_inference *inference)
 {
     const cse_graph *graph = inference->step->graph;
+    space *states = inference->spaces[CSE_SPACE_STATE];
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = inference->step->bound[i];
-        memcpy(inference->spaces[CSE_SPACE_STATE]->bytes + graph->states[i].offset_bytes,
-               cse_state_values(&inference->session->network, state), cse_state_bytes(state));
+        unsigned char *place = states->bytes + graph->states[i].offset_bytes;
+        const bool moved = moves(state);
+        memcpy(place, cse_state_values(&inference->session->network, state),
+               cse_state_bytes(state));
+        if (moved)
+            cse_state_borrow_values(state, place);
+        states->is_of_session = states->is_of_session || moved;
     }
+    if (states->is_of_session)
+        cse_session_keep_pages(inference->session, states->bytes, states->size);
 }
 
 /* ---- memory ---- */
@@ -138,7 +157,7 @@ static bool has_inputs_of(const cse_inference *inference, const cse_inference *o
 static space *new_space(size_t size, bool is_used)
 {
     space *made = cse_calloc(1, sizeof *made);
-    *made = (space){ cse_pages_new(size), size, 1 };
+    *made = (space){ .bytes = cse_pages_new(size), .size = size, .owners = 1 };
     if (is_used)
         cse_pages_expect_use(made->bytes, size);
     return made;
@@ -148,19 +167,40 @@ static void leave_space(space *left)
 {
     if (left == NULL || --left->owners > 0)
         return;
-    cse_pages_release(left->bytes, left->size);
+    if (left->file != NULL)
+        cse_weights_in_file_destroy(&left->file);
+    else if (!left->is_of_session)
+        cse_pages_release(left->bytes, left->size);
     free(left);
 }
 
-static void open_spaces(cse_inference *inference, const cse_inference *states_of,
-                        const cse_inference *inputs_of)
+static cse_status open_states(cse_inference *inference)
+{
+    const cse_graph *planned = inference->executable->graph;
+    const size_t size = (size_t)planned->space_bytes[CSE_SPACE_STATE] + 64;
+    space **states = &inference->spaces[CSE_SPACE_STATE];
+    if (inference->session->opened.cluster.states_directory == NULL) {
+        *states = new_space(size, true);
+        place_states(inference);
+        return CSE_OK;
+    }
+    *states = cse_calloc(1, sizeof **states);
+    **states = (space){ .size = size, .owners = 1 };
+    CSE_TRY(
+        cse_weights_in_file_new(inference->session, inference->step, planned, &(*states)->file));
+    (*states)->bytes = cse_weights_in_file_base((*states)->file);
+    return CSE_OK;
+}
+
+static cse_status open_spaces(cse_inference *inference, const cse_inference *states_of,
+                              const cse_inference *inputs_of)
 {
     const cse_graph *planned = inference->executable->graph;
     for (int s = 0; s < CSE_SPACE_COUNT; s++) {
         const cse_inference *other = s == CSE_SPACE_STATE   ? states_of
                                      : s == CSE_SPACE_INPUT ? inputs_of
                                                             : NULL;
-        if (s == CSE_SPACE_REDUCED)
+        if (s == CSE_SPACE_REDUCED || (s == CSE_SPACE_STATE && other == NULL))
             continue;
         if (other != NULL) {
             inference->spaces[s] = other->spaces[s];
@@ -170,21 +210,23 @@ static void open_spaces(cse_inference *inference, const cse_inference *states_of
                 new_space((size_t)planned->space_bytes[s] + 64, s != CSE_SPACE_INPUT);
         }
     }
-    if (states_of == NULL)
-        copy_states(inference);
+    return states_of == NULL ? open_states(inference) : CSE_OK;
 }
 
-/* One process with all of it: the states twice, since those of the session stay. */
-static cse_status check_memory(const cse_graph *planned, bool shares_states)
+/* One process with all of it. What an execution has of the states is there beside it. */
+static cse_status check_memory(const cse_session *session, const cse_graph *planned,
+                               bool shares_states)
 {
     const cse_memory_figures figures = cse_memory_plan_figures(planned);
     const cse_memory_limit limit = cse_memory_limit_look();
-    const int64_t states = shares_states ? 0 : figures.state_bytes;
+    const cse_cluster_options *cluster = &session->opened.cluster;
+    int64_t states = shares_states ? 0 : figures.state_bytes;
+    if (cluster->states_directory != NULL && states > cluster->states_memory_bytes)
+        states = cluster->states_memory_bytes;
     const cse_execution_needs needs = {
         .replicas = 1,
         .worker_bytes = CSE_WORKER_BASE_BYTES + figures.workspace_bytes + states,
         .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES,
-        .checkpoint_bytes = states,
     };
     return cse_execution_fits(&needs, &limit);
 }
@@ -209,8 +251,8 @@ static cse_status open(cse_inference *inference)
         states_of = NULL;
     if (inputs_of != NULL && !has_inputs_of(inference, inputs_of))
         return cse_fail(CSE_INTERNAL, "inference: the inputs of two passes lie at other places");
-    CSE_TRY(check_memory(inference->executable->graph, states_of != NULL));
-    open_spaces(inference, states_of, inputs_of);
+    CSE_TRY(check_memory(inference->session, inference->executable->graph, states_of != NULL));
+    CSE_TRY(open_spaces(inference, states_of, inputs_of));
     inference->team = cse_thread_team_new(threads_of(inference->session));
     return CSE_OK;
 }
@@ -278,6 +320,7 @@ cse_status cse_inference_run(cse_inference *inference)
         if (graph->inputs[i].index_count > 0)
             CSE_TRY(check_indices(inference, i));
     cse_executable *executable = inference->executable;
+    cse_weights_in_file *file = inference->spaces[CSE_SPACE_STATE]->file;
     cse_frame frame = { .seed = inference->session->configuration.seed,
                         .prepared = inference->prepared,
                         .team = inference->team };
@@ -286,11 +329,14 @@ cse_status cse_inference_run(cse_inference *inference)
     /* As a worker computes it; the thread is a program's of its own. */
     const cse_float_mode mode = cse_float_mode_of_thread();
     cse_set_float_mode();
+    if (file != NULL)
+        frame.watch = cse_weights_in_file_watch(file, graph);
     executable->replica(executable, &frame);
+    frame.watch = (cse_group_watch){ 0 };
     executable->weights(executable, &frame);
     cse_float_mode_restore(mode);
     inference->prepared = true;
-    return CSE_OK;
+    return file != NULL ? cse_weights_in_file_outcome(file) : CSE_OK;
 }
 
 const void *cse_inference_output_view(const cse_inference *inference, int index, cse_shape *shape,

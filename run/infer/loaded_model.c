@@ -46,7 +46,8 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
     CSE_TRY(cse_session_configure(&settings->session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .adapters = settings->adapters,
-                                                           .recompute = settings->recompute }));
+                                                           .recompute = settings->recompute,
+                                                           .states = settings->states }));
     cse_session *session = cse_session_open_view("cse_loaded_model_open");
     CSE_TRY(cse_session_status());
     CSE_TRY(find_checkpoint(settings, session, loaded->path));

@@ -7,6 +7,7 @@
 
 #include "csengine/modules.h"
 #include "engine/base/arena.h"
+#include "engine/base/pages.h"
 #include "engine/base/types/shape.h"
 #include "engine/formats/checkpoint/digest.h"
 #include "engine/formats/checkpoint/links.h"
@@ -16,9 +17,10 @@
 #include "engine/formats/weights/peft/own.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "run/saving/load_adapters.h"
+#include "workers/arena/arena_file.h"
 
 static const char prefix[] = "model.";
-enum { NAMES_TOLD = 8 };
+enum { NAMES_TOLD = 8, LEAST_IN_FILE_BYTES = 1 << 20 };
 
 typedef struct matching {
     cse_session *session;
@@ -248,20 +250,49 @@ static void complete(cse_text *notice, const char *path, int count, const char *
     *notice = whole;
 }
 
+/* Where the values of a state are read to. With states in a file, those of a large one lie in a
+ * file of their own there, until they are placed. */
+static cse_status place_for(cse_session *session, cse_state *state, void **place)
+{
+    const char *directory = session->opened.cluster.states_directory;
+    const size_t bytes = cse_state_bytes(state);
+    if (directory == NULL || bytes < LEAST_IN_FILE_BYTES) {
+        *place = cse_state_own_values(state);
+        return CSE_OK;
+    }
+    CSE_TRY(cse_arena_file_map(directory, (int64_t)bytes, place));
+    cse_session_keep_pages(session, *place, bytes);
+    cse_state_borrow_values(state, *place);
+    return CSE_OK;
+}
+
 /* Rows of blocks, each filled up to whole words with zeros: they are read one behind the other, and
  * moved to their places from the last one on. */
-static cse_status take_packed(const matching *m, int found, cse_state *state)
+static cse_status take_packed(const matching *m, int found, const cse_state *state, char *to)
 {
     const size_t row = (size_t)cse_weight_row_bytes(&m->weights->list[found]);
     const size_t step = (size_t)state->shape.dims[1] * sizeof(int32_t);
     const int64_t rows = state->shape.dims[0];
-    char *to = cse_state_own_values(state);
     CSE_TRY(cse_weights_read_rows(m->weights, found, 0, rows, to));
     for (int64_t r = rows - 1; r >= 0 && step > row; r--) {
         memmove(to + (size_t)r * step, to + (size_t)r * row, row);
         memset(to + (size_t)r * step + row, 0, step - row);
     }
     return CSE_OK;
+}
+
+static cse_status take(const matching *m, int found, cse_state *state)
+{
+    void *to = NULL;
+    CSE_TRY(place_for(m->session, state, &to));
+    CSE_TRY(state->packed != NULL
+                ? take_packed(m, found, state, to)
+                : cse_weights_read_as(m->weights, found, cse_element_of_dtype(state->dtype), to));
+    cse_state_round_held(state);
+    const int error = state->borrowed ? cse_pages_write_out(to, cse_state_bytes(state)) : 0;
+    return error == 0 ? CSE_OK
+                      : cse_fail(CSE_IO, "states.directory: the weights cannot be written: %s",
+                                 strerror(error));
 }
 
 static cse_status take_all(const matching *m)
@@ -274,11 +305,7 @@ static cse_status take_all(const matching *m)
             cse_state_release_values(state); /* a magnitude likewise */
         if (m->found[i] < 0)
             continue;
-        CSE_TRY(state->packed != NULL ? take_packed(m, m->found[i], state)
-                                      : cse_weights_read_as(m->weights, m->found[i],
-                                                            cse_element_of_dtype(state->dtype),
-                                                            cse_state_own_values(state)));
-        cse_state_round_held(state);
+        CSE_TRY(take(m, m->found[i], state));
     }
     return CSE_OK;
 }
@@ -299,7 +326,8 @@ static void link_weights(cse_session *session)
                 (cse_checkpoint_tensor){ .name = state->name,
                                          .dtype = state->dtype,
                                          .shape = state->shape,
-                                         .data = cse_state_values(network, state) };
+                                         .data = cse_state_values(network, state),
+                                         .in_file = state->borrowed };
     }
     cse_checkpoint_digest(&own, prefix, links->link[CSE_LINK_PREVIOUS].digest);
     snprintf(links->link[CSE_LINK_PREVIOUS].detail, CSE_LINK_DETAIL_BYTES, "weights");

@@ -311,6 +311,18 @@ void cse_session_end_mapped(cse_session *session)
     free(session->saving.mapped);
     session->saving.mapped = NULL;
     session->saving.mapped_count = session->saving.mapped_capacity = 0;
+    for (int i = 0; i < session->saving.pages_count; i++)
+        cse_pages_release(session->saving.pages[i].start, session->saving.pages[i].bytes);
+    free(session->saving.pages);
+    session->saving.pages = NULL;
+    session->saving.pages_count = session->saving.pages_capacity = 0;
+}
+
+void cse_session_keep_pages(cse_session *session, void *start, size_t bytes)
+{
+    cse_session_saving *saving = &session->saving;
+    CSE_GROW(saving->pages, saving->pages_count, saving->pages_capacity);
+    saving->pages[saving->pages_count++] = (cse_kept_pages){ start, bytes };
 }
 
 static void take_all(cse_session *session, const cse_checkpoint *checkpoint)

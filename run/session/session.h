@@ -95,6 +95,11 @@ typedef struct cse_session_training {
     int64_t global_step, batch_size;
 } cse_session_training;
 
+typedef struct cse_kept_pages {
+    void *start;
+    size_t bytes;
+} cse_kept_pages;
+
 /* What checkpoints say, and those that are written: state_dict.c, chain.c, background_save.c. */
 typedef struct cse_session_saving {
     const char *canonical_configuration; /* saved in checkpoints; may be NULL */
@@ -123,6 +128,9 @@ typedef struct cse_session_saving {
     /* Loaded with states in a file: values of states lie in them until they are placed. */
     struct cse_checkpoint **mapped;
     int mapped_count, mapped_capacity;
+    /* Memory, and mapped files, in which values of states lie as well. */
+    cse_kept_pages *pages;
+    int pages_count, pages_capacity;
 } cse_session_saving;
 
 /* The execution that runs, or the last one: run.c, loop.c, time_limit.c, compile_step.c. */
@@ -239,7 +247,9 @@ void cse_session_tell_format(cse_session *session);
  * array with free. */
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint);
 
-/* Closes the checkpoints in which values of states lie. */
+/* Pages that values of states are borrowed from belong to the session from now on. */
+void cse_session_keep_pages(cse_session *session, void *start, size_t bytes);
+/* Closes the checkpoints in which values of states lie, and gives such pages back. */
 void cse_session_end_mapped(cse_session *session);
 
 /* Whether states may be saved now; settles what a checkpoint holds. `caller` begins the message. */

@@ -57,6 +57,25 @@ cse_status cse_arena_file_reserve(int descriptor, int64_t from, int64_t bytes)
     return error == 0 ? CSE_OK : no_room(descriptor, bytes, error);
 }
 
+static cse_status map(int descriptor, int64_t bytes, void **start)
+{
+    CSE_TRY(cse_arena_file_reserve(descriptor, 0, bytes));
+    *start = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    return *start != MAP_FAILED
+               ? CSE_OK
+               : cse_fail(CSE_IO, "states.directory: %lld bytes of its file cannot be mapped: %s",
+                          (long long)bytes, strerror(errno));
+}
+
+cse_status cse_arena_file_map(const char *directory, int64_t bytes, void **start)
+{
+    int descriptor;
+    CSE_TRY(cse_arena_file_new(directory, &descriptor));
+    const cse_status status = map(descriptor, bytes, start);
+    close(descriptor);
+    return status;
+}
+
 /* Whether the cache has a page of the range, as far as the kernel tells. */
 static bool is_cached(unsigned char *base, int64_t from, int64_t bytes)
 {

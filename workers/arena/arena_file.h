@@ -12,6 +12,10 @@
  * there can be none; messages name states.directory. */
 cse_status cse_arena_file_new(const char *directory, int *descriptor);
 
+/* A mapping of a new file of so many bytes, which goes with it (cse_pages_release). Fails as the
+ * calls here do. */
+cse_status cse_arena_file_map(const char *directory, int64_t bytes, void **start);
+
 /* Reserves room on the disk for bytes [from, from + bytes). CSE_IO where there is none: how much is
  * free, and how much is missing. */
 cse_status cse_arena_file_reserve(int descriptor, int64_t from, int64_t bytes);

@@ -12,17 +12,14 @@
 #include "engine/base/guarded_copy.h"
 #include "workers/arena/arena_budget.h"
 #include "workers/arena/disk_threads.h"
+#include "workers/arena/program_ahead.h"
 #include "workers/arena/shards.h"
-#include "workers/arena/unit_ranges.h"
 
 typedef struct cse_work_residency {
     cse_block_io *io, *own_io; /* the same, or NULL: a model of the caller's */
     cse_residency *blocks;
-    cse_disk_load told; /* of what was counted */
-    cse_ranges ranges;
-    cse_part part; /* of the program that runs */
-    int current;   /* its group that runs */
-    int next;      /* the one that is to be read ahead next */
+    cse_disk_load told;      /* of what was counted */
+    cse_program_ahead ahead; /* of its ranges each call makes use */
     /* Of an update: the step, its chunk that runs, and the lines that are to be read ahead next. */
     int64_t step;
     int chunk, ahead_chunk;
@@ -72,8 +69,8 @@ static cse_space_places places_of(const cse_work *work)
 
 static cse_ranges *begin(cse_work *work)
 {
-    work->residency->ranges.count = 0;
-    return &work->residency->ranges;
+    work->residency->ahead.ranges.count = 0;
+    return &work->residency->ahead.ranges;
 }
 
 static void tell(cse_work *work)
@@ -91,44 +88,26 @@ static void tell(cse_work *work)
 static void use(cse_work *work)
 {
     const cse_work_residency *r = work->residency;
-    check(work, cse_residency_use(r->blocks, r->ranges.items, r->ranges.count));
+    check(work, cse_residency_use(r->blocks, r->ahead.ranges.items, r->ahead.ranges.count));
     tell(work);
 }
 
 static bool expect(cse_work *work)
 {
     const cse_work_residency *r = work->residency;
-    return cse_residency_expect(r->blocks, r->ranges.items, r->ranges.count);
+    return cse_residency_expect(r->blocks, r->ahead.ranges.items, r->ahead.ranges.count);
 }
 
 /* ---- programs ---- */
 
-static bool is_skipped(const cse_work *work, int group)
-{
-    return work->graph->groups[group].per_step && work->frame.prepared &&
-           work->frame.collector == NULL;
-}
-
 static void before_group(void *self, int group)
 {
     cse_work *work = self;
-    cse_work_residency *r = work->residency;
-    const cse_graph *graph = work->graph;
     const cse_space_places places = places_of(work);
-    cse_group_ranges(graph, group, &places, begin(work));
-    use(work);
-    const bool begins_anew = r->part != graph->groups[group].part || group <= r->current;
-    if (begins_anew || r->next <= group)
-        r->next = group + 1;
-    r->part = graph->groups[group].part;
-    r->current = group;
-    for (; r->next < graph->group_count; r->next++) {
-        if (graph->groups[r->next].part != r->part || is_skipped(work, r->next))
-            continue;
-        cse_group_ranges(graph, r->next, &places, begin(work));
-        if (!expect(work))
-            break;
-    }
+    const bool skips = work->frame.prepared && work->frame.collector == NULL;
+    check(work,
+          cse_program_ahead_group(&work->residency->ahead, work->graph, &places, skips, group));
+    tell(work);
 }
 
 /* ---- sums ---- */
@@ -266,6 +245,7 @@ cse_status cse_work_residency_new(cse_work *work, cse_block_io *modelled)
                                                 .end = head->total_bytes,
                                                 .budget_bytes = cse_arena_budget(head) },
                       &r->blocks);
+    r->ahead.blocks = r->blocks;
     return CSE_OK;
 }
 
@@ -285,7 +265,7 @@ void cse_work_residency_destroy(cse_work *work)
     cse_residency_destroy(&r->blocks);
     if (r->own_io != NULL)
         r->own_io->destroy(r->own_io);
-    cse_ranges_clear(&r->ranges);
+    cse_ranges_clear(&r->ahead.ranges);
     free(r);
     work->residency = NULL;
 }

@@ -1,0 +1,116 @@
+#!/bin/sh
+# Inference with states in a file (states.keep_in: file): texts and predictions are those of a model
+# in memory, in float32 and bfloat16, of a checkpoint and of a folder of another program; no more
+# memory is taken than was given; training begins with a folder's weights in the same way; what
+# cannot be is refused by name.
+set -u
+csengine=$(realpath "${CSENGINE_EXECUTABLE:?}")
+config=$(realpath "${top_srcdir:-.}")/configs/gpt2_tiny.yaml
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+
+# 26 MB of weights, of which 2 are read at once.
+size='--set model.num_layers=8 --set model.hidden_size=256 --set model.num_heads=4'
+bfloat16='--set precision.enabled=true --set precision.fp16_type=bfloat16'
+in_file="--set states.keep_in=file --set states.directory=$work --set states.memory=6MiB"
+compiled="--compile_dir $work/compiled"
+# shellcheck disable=SC2086 # options
+"$csengine" start "$config" --quiet --no_dashboard --model_dir "$work/run" --num_steps 2 $size \
+    $compiled >"$work/out" 2>&1 || fail "training: $(cat "$work/out")"
+"$csengine" checkpoint convert "$work/run/checkpoint_2.mdl" "$work/hugging_face" --to hf \
+    >"$work/out" 2>&1 || fail "a folder: $(cat "$work/out")"
+
+# says NAME COMMAND...: its output and end in $work/NAME, of the model in memory and in a file.
+says() {
+    name=$1
+    shift
+    "$csengine" "$@" $compiled >"$work/$name" 2>"$work/$name.err" ||
+        fail "$name: $(cat "$work/$name.err")"
+    "$csengine" "$@" $compiled $in_file >"$work/$name.in_file" 2>"$work/$name.told" ||
+        fail "$name in a file: $(cat "$work/$name.told")"
+    [ -s "$work/$name" ] && cmp -s "$work/$name" "$work/$name.in_file" ||
+        fail "$name: another result in a file"
+    sed -n 's/.*weights: .*memory, \([0-9.]*\) MB are read in each pass/\1/p' "$work/$name.told" |
+        awk '$1 < 15 { exit 1 } END { exit NR != 1 }' ||
+        fail "$name: not most of 26 MB is read: $(cat "$work/$name.told")"
+}
+
+text='--prompt The --greedy --max_new_tokens 12 --json'
+from="--checkpoint_path $work/run/checkpoint_2.mdl"
+# shellcheck disable=SC2086 # options
+{
+    says float32 generate "$config" $size $from $text
+    says bfloat16 generate "$config" $size $from $text $bfloat16
+    says two_texts generate "$config" $size $from $text --prompt All
+    says folder generate "$work/hugging_face" $text
+    says predictions predict "$config" $size $from --samples 3 --json
+}
+cmp -s "$work/float32" "$work/folder" || fail 'the folder writes another text'
+
+# ---- memory ----
+
+# The most that a process has, in KB; pages of its file that are in memory count.
+most() { # file command...
+    told=$1
+    shift
+    "${PYTHON:-python3}" -c 'import resource, subprocess, sys
+done = subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+open(sys.argv[1], "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(done.returncode)' "$told" "$@" || fail "$*"
+}
+if [ "${CSE_SANITIZE:-no}" = no ] && command -v "${PYTHON:-python3}" >/dev/null; then
+    # shellcheck disable=SC2086 # options
+    {
+        most "$work/all" "$csengine" generate "$config" $size $from $text $compiled
+        most "$work/part" "$csengine" generate "$config" $size $from $text $compiled $in_file
+    }
+    saved=$(($(cat "$work/all") - $(cat "$work/part")))
+    [ "$saved" -gt 14000 ] || fail "only $saved KB less: $(cat "$work/part") of $(cat "$work/all")"
+fi
+
+# ---- training from a folder ----
+
+digest() { sed -n 's/^Weights digest: //p' "$work/$1"; }
+for where in memory file; do
+    options=
+    [ "$where" = memory ] || options="$in_file --set states.memory=12MiB"
+    # shellcheck disable=SC2086 # options
+    "$csengine" start "$config" --no_dashboard --model_dir "$work/from_$where" --num_steps 2 $size \
+        --set checkpoint.steps=0 --weights "$work/hugging_face" $compiled $options \
+        >"$work/trained_$where" 2>&1 || fail "training, $where: $(cat "$work/trained_$where")"
+done
+[ -n "$(digest trained_memory)" ] && [ "$(digest trained_memory)" = "$(digest trained_file)" ] ||
+    fail "a folder in a file: $(digest trained_file), in memory $(digest trained_memory)"
+
+# ---- refusals ----
+
+# refused EXIT_CODE TEXT OPTIONS...
+refused() {
+    wanted=$1 told=$2
+    shift 2
+    status=0
+    # shellcheck disable=SC2086 # options
+    "$csengine" generate "$config" $size $from $text $compiled "$@" >"$work/out" 2>&1 || status=$?
+    [ "$status" -eq "$wanted" ] && grep -q "$told" "$work/out" ||
+        fail "$*: exit code $status: $(cat "$work/out")"
+}
+refused 78 'states.memory is 65536 bytes, and module model' --set states.keep_in=file \
+    --set "states.directory=$work" --set states.memory=64KiB
+refused 66 'no file can be made in .*/nowhere' --set states.keep_in=file \
+    --set "states.directory=$work/nowhere" --set states.memory=6MiB
+mkdir "$work/small"
+if mount -t tmpfs -o size=2m none "$work/small" 2>/dev/null; then
+    refused 74 'are missing; give a directory with more room' --set states.keep_in=file \
+        --set "states.directory=$work/small" --set states.memory=6MiB
+    umount "$work/small"
+fi
+[ -z "$(find "$work" -maxdepth 1 -name '*.states*' -o -maxdepth 1 -name '.nfs*')" ] ||
+    fail 'a file of states is left'
+[ "$failed" -eq 0 ] && echo 'all as in memory'
+exit $failed

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/arguments/command_line.h"
+#include "cli/arguments/kept_states_option.h"
 #include "cli/arguments/option_values.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
@@ -214,21 +215,33 @@ static void print_json(const cse_command_line *line, const cse_bisection *b,
     json_decref(whole);
 }
 
-static int run(const cse_command_line *line)
+static cse_status read_options(const cse_command_line *line, cse_arena *arena,
+                               cse_bisection_options *o)
 {
     static const int64_t replicas[] = { 1, 250 };
+    int64_t num_csx = 0;
+    CSE_TRY(cse_option_integer(line, "num_csx", replicas, &num_csx));
+    *o = (cse_bisection_options){ .no_replay = cse_option_is_on(line, "no_replay"),
+                                  .num_csx = (int)num_csx };
+    for (int r = 0; r < CSE_BISECTED_RUNS; r++)
+        CSE_TRY(cse_option_kept_states(line, line->arguments[r], arena, &o->kept[r]));
+    return CSE_OK;
+}
+
+static int run(const cse_command_line *line)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_bisection_options chosen;
     cse_bisection b = { .arena = NULL };
     cse_identity_comparison identity = { .known = false };
-    int64_t num_csx = 0;
-    cse_status status = cse_option_integer(line, "num_csx", replicas, &num_csx);
+    cse_status status = read_options(line, arena, &chosen);
     if (status == CSE_OK)
         status = cse_identity_compare(line->arguments, &identity);
     if (status == CSE_OK && identity.files)
         status = cse_fail(CSE_USAGE, "bisect: takes two model_dirs; `csengine compare` takes "
                                      "checkpoints");
     if (status == CSE_OK)
-        status =
-            cse_bisect(line->arguments, !cse_option_is_on(line, "no_replay"), (int)num_csx, &b);
+        status = cse_bisect(line->arguments, &chosen, &b);
     if (status == CSE_OK && cse_option_is_on(line, "json"))
         print_json(line, &b, &identity);
     else if (status == CSE_OK)
@@ -239,12 +252,14 @@ static int run(const cse_command_line *line)
                               : 1;
     cse_bisection_clear(&b);
     cse_identity_comparison_clear(&identity);
+    cse_arena_destroy(&arena);
     return exit_code;
 }
 
 static const cse_option options[] = {
     { "no_replay", NULL, NULL, "the step alone, by the digests: nothing is computed" },
     { "num_csx", "N", NULL, "processes that compute; default: as the runs had" },
+    CSE_KEPT_STATES_OPTION,
     { "json", NULL, NULL, "one JSON object on stdout" },
     { 0 },
 };

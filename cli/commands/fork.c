@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/arguments/kept_states_option.h"
 #include "cli/arguments/option_values.h"
 #include "cli/runs/dashboard_child.h"
 #include "cli/runs/start_job.h"
@@ -67,7 +68,7 @@ static cse_status read_samples(const cse_command_line *line, int64_t **samples, 
     }
 }
 
-static cse_status read_options(const cse_command_line *line, cse_fork_options *o)
+static cse_status read_options(const cse_command_line *line, cse_arena *arena, cse_fork_options *o)
 {
     static const int64_t steps[] = { 1, INT32_MAX }, replicas[] = { 1, 250 };
     int64_t num_csx = 0;
@@ -75,6 +76,7 @@ static cse_status read_options(const cse_command_line *line, cse_fork_options *o
     o->to = cse_option_value(line, "model_dir");
     CSE_TRY(cse_option_integer(line, "at", steps, &o->step));
     CSE_TRY(cse_option_integer(line, "num_csx", replicas, &num_csx));
+    CSE_TRY(cse_option_kept_states(line, o->model_dir, arena, &o->kept));
     o->num_csx = (int)num_csx;
     if ((o->step == 0 && o->without_count == 0) || o->to == NULL)
         return cse_fail(CSE_USAGE, "fork: needs --at STEP or --without SAMPLE,..., and --model_dir "
@@ -117,6 +119,7 @@ static int run(const cse_command_line *line)
 {
     char model_dir[PATH_MAX], compile_dir[PATH_MAX];
     cse_command_line own = *line;
+    cse_arena *arena = cse_arena_new();
     int64_t *samples = NULL;
     cse_fork_options options = { .step = 0 };
     cse_fork fork = { .arena = NULL };
@@ -130,7 +133,7 @@ static int run(const cse_command_line *line)
         status = read_samples(line, &samples, &options.without_count);
     options.without = samples;
     if (status == CSE_OK)
-        status = read_options(&own, &options);
+        status = read_options(&own, arena, &options);
     if (status == CSE_OK)
         status = cse_fork_run(&options, &fork);
     if (status == CSE_OK && !cse_option_is_on(line, "quiet") && !cse_option_is_on(line, "json"))
@@ -142,6 +145,7 @@ static int run(const cse_command_line *line)
                                                                : start(&own, &fork);
     cse_fork_clear(&fork);
     free(samples);
+    cse_arena_destroy(&arena);
     return exit_code;
 }
 
@@ -150,6 +154,8 @@ static const cse_option options[] = {
     { "without", "SAMPLE,...", NULL,
       "leaves these samples out; without --at both share the steps before the first use" },
     { "no_start", NULL, NULL, "makes the folder, and starts nothing" },
+    CSE_KEPT_STATES_OPTION,
+    CSE_STATES_DIR_OPTION,
     CSE_JOB_OPTIONS,
     CSE_RUN_OPTIONS,
     CSE_LOOP_OPTIONS,

@@ -10,6 +10,7 @@
 
 #include "cli/arguments/command_line.h"
 #include "cli/arguments/confine.h"
+#include "cli/arguments/kept_states_option.h"
 #include "cli/arguments/option_values.h"
 #include "cli/models/tensor_lines.h"
 #include "cli/terminal/json_values.h"
@@ -429,22 +430,6 @@ static cse_status read_compile_dir(const cse_command_line *line, cse_arena *aren
     return CSE_OK;
 }
 
-static cse_status read_kept(const cse_command_line *line, cse_arena *arena, question *q)
-{
-    static const int64_t most[] = { 0, 1000 };
-    const char *given = cse_option_value(line, "states_dir");
-    int64_t count = CSE_KEPT_STATES;
-    CSE_TRY(cse_option_integer(line, "kept_states", most, &count));
-    if (given != NULL)
-        CSE_TRY(cse_make_directories("states_dir", given));
-    q->kept = (cse_kept_states){
-        .folder = given != NULL ? given : cse_arena_printf(arena, "%s/replayed", q->run),
-        .most = (int)count,
-        .most_bytes = cse_option_value(line, "kept_states") != NULL ? 0 : CSE_KEPT_STATES_BYTES
-    };
-    return CSE_OK;
-}
-
 static int run(const cse_command_line *line)
 {
     cse_arena *arena = cse_arena_new();
@@ -464,7 +449,7 @@ static int run(const cse_command_line *line)
     if (status == CSE_OK)
         status = read_compile_dir(line, arena, &q);
     if (status == CSE_OK)
-        status = read_kept(line, arena, &q);
+        status = cse_option_kept_states(line, q.run, arena, &q.kept);
     if (status == CSE_OK && q.all)
         q.computed = q.step > 0;
     else if (status == CSE_OK && q.step > 0 && q.pattern != NULL && !q.computed)
@@ -494,10 +479,8 @@ static const cse_option options[] = {
     { "every", "N", NULL, "with --watch: only steps that are multiples of N, and the last" },
     { "compile_dir", "DIR", NULL,
       "compiled steps of the replay lie there; default: where those of the run do" },
-    { "kept_states", "N", NULL,
-      "the states after so many replays stay, the last used, and later replays begin with them; "
-      "default: 4, and 1 GiB at most; 0: none do" },
-    { "states_dir", "DIR", NULL, "they lie there; default: MODEL_DIR/replayed" },
+    CSE_KEPT_STATES_OPTION,
+    CSE_STATES_DIR_OPTION,
     { "num_csx", "N", NULL, "processes that compute; default: as the run had" },
     { "confine", NULL, NULL,
       "restricts the replay to a folder of its own, and to the folders below" },

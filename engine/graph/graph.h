@@ -183,6 +183,7 @@ typedef struct cse_numerics_request {
     /* A regular expression of names, or of ends of them behind a dot (engine/base/pattern.h): all
      * values of these are kept, not their statistics alone. NULL: of none. */
     const char *values;
+    const char *microbatches; /* "3,17": values of these alone, from 0; NULL: of all */
 } cse_numerics_request;
 
 /* Which activations the recompute pass drops after the forward pass. */

@@ -14,15 +14,18 @@
 #include "engine/base/file_replace.h"
 
 cse_status cse_kept_values_place(const cse_session *session, bool training, int64_t first_step,
-                                 const char **prefix)
+                                 cse_value_files *files)
 {
     const cse_numerics *numerics = session->opened.numerics;
-    *prefix = NULL;
+    *files = (cse_value_files){ .prefix = NULL };
     if (!training || numerics == NULL || numerics->request.values == NULL)
         return CSE_OK;
     const char *folder =
         cse_arena_printf(session->arena, "%s/values", session->configuration.model_dir);
-    *prefix = cse_arena_printf(session->arena, "%s/after-%" PRId64 ".", folder, first_step);
+    *files = (cse_value_files){
+        .prefix = cse_arena_printf(session->arena, "%s/after-%" PRId64 ".", folder, first_step),
+        .microbatches = numerics->request.microbatches,
+    };
     return cse_make_directories("numerics.values", folder);
 }
 

@@ -5,11 +5,12 @@
 
 #include "dataloader/input.h"
 #include "run/session/session.h"
+#include "workers/control/execution_options.h"
 
-/* Makes the folder, if the session keeps values and trains. *prefix: of the paths of the files of
- * an execution before which so many steps were done, in the session's arena; NULL: none. */
+/* Makes the folder, if the session keeps values and trains. *files: of an execution before which so
+ * many steps were done, in the session's arena. */
 cse_status cse_kept_values_place(const cse_session *session, bool training, int64_t first_step,
-                                 const char **prefix);
+                                 cse_value_files *files);
 
 /* After a step that kept values, "step-STEP.json" there: {"step", "micro_batch_size", "samples":
  * [...]}, numbers of the samples in the data, in the order of the batch. `steps` counts from 1. */

@@ -198,7 +198,7 @@ static cse_status on_record(void *self, const cse_record *record)
     REPORT(r->session, on_step, record);
     chain_step(r, record);
     CSE_TRY(status);
-    if (r->values_prefix != NULL)
+    if (r->values.prefix != NULL)
         CSE_TRY(cse_kept_values_note_samples(r->session, r->loader, steps_done));
     r->fetched_step = steps_done;
     cse_step_tell_graph(r->session);
@@ -481,7 +481,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .statistics_every = session->report.numerics_every,
         .state_digests = chains(r),
         .begins_with = session->plan.begins_with,
-        .values_prefix = r->values_prefix,
+        .values = r->values,
         .cluster = cluster_of(r),
         .run_directory = session->observer.run_directory,
         .endpoint = session->execution.endpoint,
@@ -568,7 +568,7 @@ static cse_status execute(runner *r)
     CSE_TRY(open_endpoint(session));
     session->report.numerics_every =
         r->monitor != NULL ? cse_numerics_every(session->opened.numerics) : 0;
-    CSE_TRY(cse_kept_values_place(session, r->step->training, r->first_step, &r->values_prefix));
+    CSE_TRY(cse_kept_values_place(session, r->step->training, r->first_step, &r->values));
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);

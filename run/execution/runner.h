@@ -48,12 +48,12 @@ typedef struct cse_runner {
     unsigned char *fetched;           /* of the last record; checkpoint closures see it */
     int64_t fetched_step;             /* steps done after that record */
     int64_t checkpointed_step;
-    cse_nan_monitor *monitor;  /* NULL: no tensor statistics */
-    const char *values_prefix; /* as of cse_execution */
-    cse_running *running;      /* NULL: no step is to be run, or it has ended */
-    bool has_begun;            /* on_start was told */
-    cse_stop_request stop;     /* of the caller's loop */
-    bool queues;               /* steps wait in the queue */
+    cse_nan_monitor *monitor; /* NULL: no tensor statistics */
+    cse_value_files values;   /* as of cse_execution */
+    cse_running *running;     /* NULL: no step is to be run, or it has ended */
+    bool has_begun;           /* on_start was told */
+    cse_stop_request stop;    /* of the caller's loop */
+    bool queues;              /* steps wait in the queue */
     cse_waiting_step *first_waiting, *last_waiting;
 } cse_runner;
 

@@ -81,7 +81,8 @@ static cse_status compare_step(cse_bisection *b, const cse_replay replays[RUNS],
     return status;
 }
 
-static cse_status replay_both(const char *const model_dirs[RUNS], int num_csx, cse_bisection *b)
+static cse_status replay_both(const char *const model_dirs[RUNS], const cse_bisection_options *o,
+                              cse_bisection *b)
 {
     /* The states before the step as well: of the checkpoint that a replay begins with, or of the
      * step before. */
@@ -92,7 +93,8 @@ static cse_status replay_both(const char *const model_dirs[RUNS], int num_csx, c
     for (; count < RUNS && status == CSE_OK; count++) {
         status = cse_replay_run(&(cse_replay_options){ .model_dir = model_dirs[count],
                                                        .step = b->step,
-                                                       .num_csx = num_csx,
+                                                       .num_csx = o->num_csx,
+                                                       .kept = o->kept[count],
                                                        .every = b->step > 1 ? b->step - 1 : 0,
                                                        .latest = b->step - 1,
                                                        .settings = settings },
@@ -104,7 +106,7 @@ static cse_status replay_both(const char *const model_dirs[RUNS], int num_csx, c
     if (status == CSE_OK)
         status = compare_step(b, replays, b->step, &b->after);
     if (status == CSE_OK)
-        status = cse_first_value_find(model_dirs, replays, num_csx, b->arena, &b->first_value);
+        status = cse_first_value_find(model_dirs, replays, o->num_csx, b->arena, &b->first_value);
     b->replayed = status == CSE_OK;
     for (int r = 0; r < count; r++)
         cse_replay_clear(&replays[r]);
@@ -134,7 +136,7 @@ static cse_status find_step(const char *const model_dirs[RUNS], cse_run_chain ch
     return CSE_OK;
 }
 
-cse_status cse_bisect(const char *const model_dirs[RUNS], bool replays, int num_csx,
+cse_status cse_bisect(const char *const model_dirs[RUNS], const cse_bisection_options *options,
                       cse_bisection *b)
 {
     cse_run_chain chains[RUNS] = { { .count = 0 }, { .count = 0 } };
@@ -142,8 +144,8 @@ cse_status cse_bisect(const char *const model_dirs[RUNS], bool replays, int num_
     cse_status status = find_step(model_dirs, chains, b);
     if (status == CSE_OK && b->step > 0)
         status = cse_settings_differences(b->arena, model_dirs, &b->settings, &b->setting_count);
-    if (status == CSE_OK && b->step > 0 && replays)
-        status = replay_both(model_dirs, num_csx, b);
+    if (status == CSE_OK && b->step > 0 && !options->no_replay)
+        status = replay_both(model_dirs, options, b);
     for (int r = 0; r < RUNS; r++)
         cse_run_chain_clear(&chains[r]);
     return status;

@@ -47,10 +47,16 @@ typedef struct cse_bisection {
     cse_first_value first_value; /* that the step computed otherwise */
 } cse_bisection;
 
-/* `replays` false: the chains alone are compared. Release the bisection also after a failure.
+typedef struct cse_bisection_options {
+    bool no_replay; /* the chains alone are compared */
+    int num_csx;    /* 0: as the runs' last starts */
+    cse_kept_states kept[CSE_BISECTED_RUNS];
+} cse_bisection_options;
+
+/* Release the bisection also after a failure.
  * CSE_NO_INPUT where the runs have no step with digests in common. */
-cse_status cse_bisect(const char *const model_dirs[CSE_BISECTED_RUNS], bool replays, int num_csx,
-                      cse_bisection *bisection);
+cse_status cse_bisect(const char *const model_dirs[CSE_BISECTED_RUNS],
+                      const cse_bisection_options *options, cse_bisection *bisection);
 void cse_bisection_clear(cse_bisection *bisection);
 
 #endif

@@ -1,11 +1,7 @@
 /* Runs of values come in the order in which workers computed them, from several files. */
 #include "run/travel/computed_values.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,24 +74,6 @@ static cse_status take_run(void *self, const cse_value_run *run)
     else
         to->has[run->microbatch] = true;
     return CSE_OK;
-}
-
-static cse_status read_files(cse_computed_values *c, const char *model_dir)
-{
-    char path[PATH_MAX + 300];
-    cse_status status = CSE_OK;
-    snprintf(path, sizeof path, "%s/values", model_dir);
-    DIR *folder = opendir(path);
-    if (folder == NULL)
-        return cse_fail(CSE_NO_INPUT, "%s: %s", path, strerror(errno));
-    for (struct dirent *entry; status == CSE_OK && (entry = readdir(folder)) != NULL;) {
-        if (strncmp(entry->d_name, "after-", 6) != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/values/%s", model_dir, entry->d_name);
-        status = cse_value_log_read(path, take_run, c);
-    }
-    closedir(folder);
-    return status;
 }
 
 /* ---- samples ---- */
@@ -244,7 +222,7 @@ cse_status cse_computed_values_open(const char *model_dir, int64_t step,
     c->tensors = cse_calloc((size_t)c->graph->tracked_count + 1, sizeof *c->tensors);
     c->rows = cse_sample_rows(c->graph);
     CSE_TRY(cse_step_samples_read(model_dir, step, &c->samples));
-    CSE_TRY(read_files(c, model_dir));
+    CSE_TRY(cse_value_logs_read(model_dir, take_run, c));
     for (int t = 0; t < c->graph->tracked_count; t++)
         CSE_TRY(check_whole(c, t));
     return CSE_OK;

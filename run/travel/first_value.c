@@ -156,9 +156,11 @@ static cse_status compare_values(cse_computed_values *const values[RUNS], cse_fi
     return status;
 }
 
-static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int num_csx,
-                         cse_arena *arena, cse_first_value *value)
+/* Both begin with the states that the first replays left before the step. */
+static cse_status locate(const char *const model_dirs[RUNS], const cse_replay before[RUNS],
+                         int num_csx, cse_arena *arena, cse_first_value *value)
 {
+    const int64_t step = before[0].step;
     cse_replay replays[RUNS];
     cse_computed_values *values[RUNS] = { NULL, NULL };
     cse_status status = CSE_OK;
@@ -170,6 +172,7 @@ static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int n
                 .step = step,
                 .num_csx = num_csx,
                 .latest = step - 1,
+                .begin = before[count].folder,
                 .values = cse_exact_pattern(arena, count == 0 ? value->name : value->other_name) },
             &replays[count]);
     for (int r = 0; r < RUNS && status == CSE_OK; r++)
@@ -231,6 +234,6 @@ cse_status cse_first_value_find(const char *const model_dirs[RUNS], const cse_re
     for (int r = 0; r < RUNS; r++)
         cse_graph_destroy(&graphs[r]);
     if (computed)
-        status = locate(model_dirs, replays[0].step, num_csx, arena, value);
+        status = locate(model_dirs, replays, num_csx, arena, value);
     return status;
 }

@@ -39,7 +39,8 @@ const char *const *cse_first_value_settings(cse_arena *arena, int64_t step);
 /* A regular expression that matches this text alone, in `arena`. */
 const char *cse_exact_pattern(cse_arena *arena, const char *text);
 
-/* By the statistics that both replays have of their last step; then by doing the step again with
+/* By the statistics that both replays have of their last step, before which they have left the
+ * states; then by doing the step again with
  * the values of that node kept. Texts are in `arena`. */
 cse_status cse_first_value_find(const char *const model_dirs[CSE_FIRST_VALUE_RUNS],
                                 const cse_replay replays[CSE_FIRST_VALUE_RUNS], int num_csx,

@@ -59,6 +59,7 @@ static cse_status make_checkpoint(const cse_fork_options *o, cse_fork *fork)
                                                               .step = o->step,
                                                               .num_csx = o->num_csx,
                                                               .latest = INT64_MAX,
+                                                              .kept = o->kept,
                                                               .place = o->to },
                                        &replay);
     if (status == CSE_OK)

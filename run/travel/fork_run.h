@@ -11,7 +11,10 @@ typedef struct cse_fork_options {
     int64_t step;
     const int64_t *without; /* [without_count]: samples that the new run never has */
     int64_t without_count;
-    int num_csx; /* where the step has to be done again; 0: as the run had */
+    /* Where the step has to be done again: processes, 0: as the run had, and states that earlier
+     * replays left, or it leaves. */
+    int num_csx;
+    cse_kept_states kept;
 } cse_fork_options;
 
 typedef struct cse_fork {

@@ -100,6 +100,7 @@ static void set_values(words *w, const cse_replay_options *o)
     set(w, cse_arena_printf(w->arena, "numerics.every=%" PRId64, o->step));
     set(w, "numerics.tensors=[]");
     set(w, cse_arena_printf(w->arena, "numerics.values=%s", quoted(w->arena, o->values)));
+    set(w, "numerics.microbatches=[]");
     set(w, "states.keep_in=memory");
 }
 
@@ -341,10 +342,9 @@ static bool go_on(const task *t, int64_t step, cse_replay *replay, cse_status *s
     return false;
 }
 
-/* Not where settings are others than the run's: then states are not the run's. */
 static cse_kept_states kept_of(const cse_replay_options *o)
 {
-    return o->settings == NULL && o->step > 0 ? o->kept : (cse_kept_states){ .most = 0 };
+    return o->step > 0 ? o->kept : (cse_kept_states){ .most = 0 };
 }
 
 static cse_status do_steps(const task *t, const beginning *b, cse_replay *replay)
@@ -383,6 +383,10 @@ static cse_status replay_with(const task *t, cse_replay *replay)
     const int64_t newest = o->latest < last_begin ? o->latest : last_begin;
     const bool any = cse_run_checkpoint_before(o->model_dir, run, newest, &found);
     const cse_chain_step *last = cse_run_chain_at(run, o->step);
+    if (o->begin != NULL) {
+        replay->from = o->step - 1;
+        return do_and_judge(t, &(beginning){ .folder = o->begin }, replay);
+    }
     /* One that was started from another run's checkpoint has no step before that. */
     replay->from = any ? found : run->count > 0 ? run->steps[0].steps - 1 : 0;
     replay->has_chain = last != NULL;

@@ -22,8 +22,12 @@ typedef struct cse_replay_options {
     /* Names of what `step` computed whose values are kept (numerics.values); NULL: of nothing. The
      * step is done again even where it has a checkpoint. */
     const char *values;
+    /* A folder with the states after step - 1, which another replay has left (`every`): it begins
+     * with these. NULL: with a checkpoint of the run, or states that were kept. */
+    const char *begin;
     const char *place; /* the folder that its own is made in; NULL: $TMPDIR */
-    /* It may begin with states that an earlier replay left, and leaves its own. */
+    /* It may begin with states that an earlier replay left, and leaves its own. Not where
+     * `settings` are such that its states are not the run's. */
     cse_kept_states kept;
     /* Where its compiled steps lie; NULL: where those of the run do, or, when it is confined, in
      * its own folder. A confined one may write there. */

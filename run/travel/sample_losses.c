@@ -1,4 +1,5 @@
-/* The first replay names the rows of the loss, the second keeps their values. */
+/* The first replay names the rows of the loss and leaves the states before the step, from which the
+ * second begins, which keeps values. */
 #include "run/travel/sample_losses.h"
 
 #include <inttypes.h>
@@ -10,12 +11,17 @@
 #include "engine/base/types/shape.h"
 #include "run/travel/computed_values.h"
 #include "run/travel/first_value.h"
+#include "run/travel/sample_gradients.h"
 #include "run/travel/sample_rows.h"
 
-/* Gradients of all microbatches take no more than this. */
-static const int64_t MOST_GRADIENT_BYTES = INT64_C(1) << 30;
-
 /* ---- the rows of the loss ---- */
+
+/* What is known after the first replay. */
+typedef struct facts {
+    const char *name;     /* of the rows of the loss */
+    int64_t microbatches; /* of the step, whose gradient has so many bytes: */
+    int64_t gradient_bytes;
+} facts;
 
 typedef struct search {
     cse_graph *graph;
@@ -59,9 +65,9 @@ static void find_rows(search *s, cse_node *node)
     }
 }
 
-static cse_status name_rows(const cse_replay *first, cse_arena *arena, const char **name,
-                            int64_t *gradient_bytes)
+static cse_status name_rows(const cse_replay *first, cse_arena *arena, facts *known)
 {
+    *known = (facts){ .name = NULL };
     search s = { .found = NULL };
     CSE_TRY(cse_replay_graph(first->folder, &s.graph));
     s.rows = cse_sample_rows(s.graph);
@@ -70,22 +76,22 @@ static cse_status name_rows(const cse_replay *first, cse_arena *arena, const cha
     for (int f = 0; f < s.graph->fetch_count; f++)
         if (strcmp(s.graph->fetches[f].name, "loss") == 0)
             find_rows(&s, s.graph->fetches[f].value);
-    *name = s.found != NULL && s.found->tracked > 0
-                ? cse_arena_string(arena, s.graph->tracked[s.found->tracked - 1].name)
-                : NULL;
-    *gradient_bytes = 0;
+    known->name = s.found != NULL && s.found->tracked > 0
+                      ? cse_arena_string(arena, s.graph->tracked[s.found->tracked - 1].name)
+                      : NULL;
+    known->microbatches = s.graph->microbatch_count;
     for (int i = 0; i < s.graph->state_count; i++)
         if (s.graph->states[i].trainable)
-            *gradient_bytes +=
-                cse_shape_elements(s.graph->states[i].shape) * 4 * (s.graph->microbatch_count + 1);
+            known->gradient_bytes += cse_shape_elements(s.graph->states[i].shape) * 4;
     free(s.rows);
     free(s.trained);
     free(s.seen);
     cse_graph_destroy(&s.graph);
-    return *name != NULL ? CSE_OK
-                         : cse_fail(CSE_NO_INPUT,
-                                    "the loss of the step is no sum over rows of samples that its "
-                                    "values are kept of, so that none can be named");
+    return known->name != NULL
+               ? CSE_OK
+               : cse_fail(CSE_NO_INPUT,
+                          "the loss of the step is no sum over rows of samples that its "
+                          "values are kept of, so that none can be named");
 }
 
 /* ---- losses ---- */
@@ -127,6 +133,7 @@ static cse_status take_losses(const cse_step_samples *samples, const cse_checkpo
     for (int64_t i = 0; i < all->count; i++) {
         all->losses[i] = loss_of((const float *)rows->data + i * all->terms, all->terms);
         all->losses[i].sample = samples->numbers[i];
+        all->losses[i].place = i;
         all->losses[i].microbatch = i / samples->micro_batch_size;
     }
     qsort(all->losses, (size_t)all->count, sizeof *all->losses, compare_losses);
@@ -154,84 +161,103 @@ static cse_status take_rows(const cse_computed_values *values, const char *name,
 
 /* ---- gradients ---- */
 
-static cse_status take_norm(const cse_computed_values *values, int64_t microbatch, double *norm)
+/* Does the step again from the states that the first replay left before it, and keeps values. */
+static cse_status keep_values(const cse_sample_question *question, const cse_replay *first,
+                              const char *values, const char *const *settings, cse_replay *replay)
 {
-    const cse_computed_part part = { .microbatch = microbatch, .sample = -1 };
-    static const char suffix[] = ".gradient";
-    cse_tensor_view view;
-    double sum = 0;
-    cse_tensor_view_begin(&view);
-    cse_status status = cse_computed_values_add(values, part, &view);
-    for (int t = 0; status == CSE_OK && t < view.count; t++) {
-        const cse_checkpoint_tensor *tensor = &view.tensors[t];
-        const size_t length = strlen(tensor->name);
-        const float *gradient = tensor->data;
-        if (length < sizeof suffix ||
-            strcmp(tensor->name + length + 1 - sizeof suffix, suffix) != 0)
-            continue;
-        for (int64_t i = 0; i < cse_shape_elements(tensor->shape); i++)
-            sum += (double)gradient[i] * gradient[i];
-    }
-    *norm = sqrt(sum);
-    cse_tensor_view_clear(&view);
+    return cse_replay_run(&(cse_replay_options){ .model_dir = question->model_dir,
+                                                 .step = question->step,
+                                                 .num_csx = question->num_csx,
+                                                 .latest = question->step - 1,
+                                                 .begin = first->folder,
+                                                 .values = values,
+                                                 .settings = settings },
+                          replay);
+}
+
+/* The gradients of the step as it was: `second` has them, or they are too large for all
+ * microbatches, and are those of the first one and the sum. */
+static cse_status read_whole(const cse_sample_question *question, const cse_replay *first,
+                             const cse_replay *second, bool all_there, cse_logged_gradients *step)
+{
+    static const char *const one[] = { "numerics.microbatches=[0]", NULL };
+    cse_replay third = { .folder = "" };
+    cse_status status = CSE_OK;
+    if (all_there)
+        return cse_logged_gradients_read(second->folder, question->step, step);
+    status = keep_values(question, first, ".*\\.gradient", one, &third);
+    if (status == CSE_OK)
+        status = cse_logged_gradients_read(third.folder, question->step, step);
+    cse_replay_clear(&third);
     return status;
 }
 
-static cse_status take_norms(const cse_computed_values *values, cse_sample_losses *all)
+static cse_status take_gradients(const cse_sample_question *question, const cse_replay *first,
+                                 const cse_replay *second, bool all_there, cse_sample_losses *all)
 {
-    cse_status status = CSE_OK;
-    all->gradient_norms = cse_calloc((size_t)all->microbatches, sizeof *all->gradient_norms);
-    for (int64_t m = 0; m < all->microbatches && status == CSE_OK; m++)
-        status = take_norm(values, m, &all->gradient_norms[m]);
+    cse_logged_gradients step = { .microbatches = 0 };
+    cse_status status = read_whole(question, first, second, all_there, &step);
+    if (status == CSE_OK && question->gradients)
+        status = cse_sample_gradients_find(question, first, &step, all);
+    if (all_there && status == CSE_OK) {
+        all->gradient_norms = step.norms;
+        step.norms = NULL;
+    }
+    cse_logged_gradients_clear(&step);
     return status;
 }
 
 /* ---- both ---- */
 
-static cse_status find_with(const char *model_dir, int num_csx, cse_arena *arena,
-                            cse_replay *replay, cse_sample_losses *all)
+static cse_status read_rows(const cse_replay *second, const char *name, cse_sample_losses *all)
 {
-    const int64_t step = replay->step;
-    const char *name = NULL;
-    int64_t gradient_bytes = 0;
-    cse_replay first;
-    cse_status status =
-        cse_replay_run(&(cse_replay_options){ .model_dir = model_dir,
-                                              .step = step,
-                                              .num_csx = num_csx,
-                                              .latest = step - 1,
-                                              .settings = cse_first_value_settings(arena, step) },
-                       &first);
-    if (status == CSE_OK)
-        status = name_rows(&first, arena, &name, &gradient_bytes);
-    cse_replay_clear(&first);
-    CSE_TRY(status);
-    const bool norms = gradient_bytes <= MOST_GRADIENT_BYTES;
-    const char *pattern = cse_arena_printf(arena, "%s%s", cse_exact_pattern(arena, name),
-                                           norms ? "|.*\\.gradient" : "");
-    CSE_TRY(cse_replay_run(&(cse_replay_options){ .model_dir = model_dir,
-                                                  .step = step,
-                                                  .num_csx = num_csx,
-                                                  .latest = step - 1,
-                                                  .values = pattern },
-                           replay));
     cse_computed_values *values = NULL;
-    status = cse_computed_values_open(replay->folder, step, &values);
+    cse_status status = cse_computed_values_open(second->folder, second->step, &values);
     if (status == CSE_OK)
         status = take_rows(values, name, all);
-    if (status == CSE_OK && norms)
-        status = take_norms(values, all);
     cse_computed_values_close(&values);
     return status;
 }
 
-cse_status cse_sample_losses_find(const char *model_dir, int64_t step, int num_csx,
-                                  cse_replay *replay, cse_sample_losses *losses)
+static cse_status take_all(const cse_sample_question *question, const cse_replay *first,
+                           const facts *known, cse_arena *arena, cse_sample_losses *all)
 {
+    cse_replay second = { .folder = "" };
+    const bool norms = known->gradient_bytes * (known->microbatches + 1) <= CSE_MOST_GRADIENT_BYTES;
+    const char *pattern = cse_arena_printf(arena, "%s%s", cse_exact_pattern(arena, known->name),
+                                           norms ? "|.*\\.gradient" : "");
+    cse_status status = keep_values(question, first, pattern, NULL, &second);
+    if (status == CSE_OK && second.verdict == CSE_REPLAY_OTHER)
+        status = cse_fail(CSE_DATA, "%s", second.words.data);
+    if (status == CSE_OK)
+        status = read_rows(&second, known->name, all);
+    if (status == CSE_OK && (norms || question->gradients))
+        status = take_gradients(question, first, &second, norms, all);
+    cse_replay_clear(&second);
+    return status;
+}
+
+cse_status cse_sample_losses_find(const cse_sample_question *question, cse_replay *replay,
+                                  cse_sample_losses *losses)
+{
+    const int64_t step = question->step;
     cse_arena *arena = cse_arena_new();
+    facts known;
     *losses = (cse_sample_losses){ .count = 0 };
     *replay = (cse_replay){ .step = step };
-    cse_status status = find_with(model_dir, num_csx, arena, replay, losses);
+    cse_status status =
+        cse_replay_run(&(cse_replay_options){ .model_dir = question->model_dir,
+                                              .step = step,
+                                              .num_csx = question->num_csx,
+                                              .every = step > 1 ? step - 1 : 0,
+                                              .latest = step - 1,
+                                              .kept = question->kept,
+                                              .settings = cse_first_value_settings(arena, step) },
+                       replay);
+    if (status == CSE_OK)
+        status = name_rows(replay, arena, &known);
+    if (status == CSE_OK && replay->verdict != CSE_REPLAY_OTHER)
+        status = take_all(question, replay, &known, arena, losses);
     cse_arena_destroy(&arena);
     return status;
 }

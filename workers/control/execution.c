@@ -547,7 +547,8 @@ static void make_coordinator(run *r)
     options.welcome.welcome.artefact_directory = e->artefact_directory;
     options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
-    options.welcome.welcome.values_prefix = e->values_prefix;
+    options.welcome.welcome.values_prefix = e->values.prefix;
+    options.welcome.welcome.values_microbatches = e->values.microbatches;
     if (cse_confinement_view() != NULL)
         cse_confinement_encode(cse_confinement_view(), &r->confinement);
     options.welcome.welcome.confinement = r->confinement.data;

@@ -63,6 +63,12 @@ typedef struct cse_execution_hosts {
     void *describer;
 } cse_execution_hosts;
 
+/* Files of values of tensors (engine/code/execute/value_log.h). */
+typedef struct cse_value_files {
+    const char *prefix;       /* of their paths; NULL: none are kept */
+    const char *microbatches; /* "3,17": of these alone; NULL: of all */
+} cse_value_files;
+
 typedef struct cse_execution {
     const char *artefact_directory; /* as cse_executable_open reads it */
     const char *artefact_digest;    /* of its manifest; workers load no other; NULL: any */
@@ -83,8 +89,7 @@ typedef struct cse_execution {
     /* "STEP DIGEST": of the states, where first_step is STEP, as steps have it (state_digests.h);
      * it fails with CSE_DATA where they have another one. NULL: any. */
     const char *begins_with;
-    const char
-        *values_prefix; /* of the paths of files with values of tensors; NULL: none are kept */
+    cse_value_files values;
     cse_cluster_options cluster;
     /* An existing directory for its sockets, of mode 0700, short path; NULL: makes its own. */
     const char *run_directory;

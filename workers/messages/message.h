@@ -23,7 +23,8 @@ enum {
     /* coordinator: where the compiled step and its data are */                                    \
     MESSAGE(2, WELCOME, welcome,                                                                   \
             FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed)           \
-                FIELD(TEXT, confinement) FIELD(TEXT, mover_place) FIELD(TEXT, values_prefix))      \
+                FIELD(TEXT, confinement) FIELD(TEXT, mover_place) FIELD(TEXT, values_prefix)       \
+                    FIELD(TEXT, values_microbatches))                                              \
     /* worker: has opened everything; from here on the arena directs its work */                   \
     MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                 \
     /* operator: keep the states unchanged after the step in flight, until RESUME */               \

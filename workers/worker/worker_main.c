@@ -234,7 +234,9 @@ static cse_status open_values(worker *w)
     if (snprintf(path, sizeof path, "%s%d.%d", prefix, w->given.slot, w->given.incarnation) >=
         (int)sizeof path)
         return cse_fail(CSE_CANNOT_CREATE, "%s: the path is too long", prefix);
-    return cse_value_log_create(path, &w->values);
+    CSE_TRY(cse_value_log_create(path, &w->values));
+    cse_value_log_limit(w->values, w->welcome.welcome.values_microbatches);
+    return CSE_OK;
 }
 
 /* Before anything of the job is opened. */

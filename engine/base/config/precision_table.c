@@ -46,6 +46,8 @@ const cse_setting cse_numerics_setting_table[] = {
       "a regular expression of names, or of ends of them behind a dot: on these steps all "
       "values of such tensors are written to model_dir/values",
       NULL },
+    { "microbatches", CSE_SETTING_INTEGER_LIST, "[]", 0, 1e9, NULL,
+      "of what a microbatch computes, values are those of these alone, from 0; []: of all", NULL },
     { 0 },
 };
 

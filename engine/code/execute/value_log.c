@@ -1,8 +1,10 @@
 /* A run is a head and its values, little endian, written by one or several writes. */
 #include "engine/code/execute/value_log.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ typedef struct run_head {
 struct cse_value_log {
     int descriptor, error; /* error: an errno, 0: none */
     char *path;
+    int64_t *microbatches; /* [microbatch_count]; NULL: all */
+    int microbatch_count, microbatch_capacity;
 };
 
 cse_status cse_value_log_create(const char *path, cse_value_log **log)
@@ -34,6 +38,24 @@ cse_status cse_value_log_create(const char *path, cse_value_log **log)
     *log = cse_calloc(1, sizeof **log);
     **log = (cse_value_log){ .descriptor = descriptor, .path = cse_strdup(path) };
     return CSE_OK;
+}
+
+void cse_value_log_limit(cse_value_log *log, const char *microbatches)
+{
+    for (const char *at = microbatches; at != NULL && *at != '\0';) {
+        char *end = NULL;
+        CSE_GROW(log->microbatches, log->microbatch_count, log->microbatch_capacity);
+        log->microbatches[log->microbatch_count++] = strtoll(at, &end, 10);
+        at = *end == ',' ? end + 1 : NULL;
+    }
+}
+
+static bool takes(const cse_value_log *log, const cse_value_run *run)
+{
+    bool found = log->microbatches == NULL || run->microbatch == CSE_VALUES_OF_STEP;
+    for (int i = 0; !found && i < log->microbatch_count; i++)
+        found = log->microbatches[i] == run->microbatch;
+    return found;
 }
 
 static void put(cse_value_log *log, const void *bytes, size_t size)
@@ -62,6 +84,8 @@ static void put_head(cse_value_log *log, const cse_value_run *run)
 
 void cse_value_log_add(cse_value_log *log, const cse_value_run *run)
 {
+    if (!takes(log, run))
+        return;
     put_head(log, run);
     put(log, run->values, (size_t)run->count * sizeof(float));
 }
@@ -83,6 +107,8 @@ void cse_value_log_add_of(cse_value_log *log, const cse_value_run *run, cse_dtyp
         cse_value_log_add(log, &whole);
         return;
     }
+    if (!takes(log, run))
+        return;
     const uint16_t *narrow = values;
     put_head(log, run);
     for (int64_t at = 0; at < run->count; at += WIDENED) {
@@ -104,6 +130,7 @@ void cse_value_log_close(cse_value_log **log)
         return;
     close((*log)->descriptor);
     free((*log)->path);
+    free((*log)->microbatches);
     free(*log);
     *log = NULL;
 }
@@ -150,5 +177,23 @@ cse_status cse_value_log_read(const char *path, cse_value_visit *visit, void *se
     rewind(file);
     cse_status status = read_runs(file, size, path, visit, self);
     fclose(file);
+    return status;
+}
+
+cse_status cse_value_logs_read(const char *model_dir, cse_value_visit *visit, void *self)
+{
+    char path[PATH_MAX + 300];
+    cse_status status = CSE_OK;
+    snprintf(path, sizeof path, "%s/values", model_dir);
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return cse_fail(CSE_NO_INPUT, "%s: %s", path, strerror(errno));
+    for (struct dirent *entry; status == CSE_OK && (entry = readdir(folder)) != NULL;) {
+        if (strncmp(entry->d_name, "after-", 6) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/values/%s", model_dir, entry->d_name);
+        status = cse_value_log_read(path, visit, self);
+    }
+    closedir(folder);
     return status;
 }

@@ -24,6 +24,8 @@ typedef struct cse_value_run {
 
 /* A file that is there is replaced. CSE_CANNOT_CREATE. */
 cse_status cse_value_log_create(const char *path, cse_value_log **log);
+/* Of values of microbatches it is to have those of "3,17" alone, from 0; NULL or "": of all. */
+void cse_value_log_limit(cse_value_log *log, const char *microbatches);
 /* The first failure, which later runs do not follow, is that of cse_value_log_status. */
 void cse_value_log_add(cse_value_log *log, const cse_value_run *run);
 /* The same of values of that type. */
@@ -36,5 +38,7 @@ void cse_value_log_close(cse_value_log **log);
  * are valid during the call. CSE_DATA: the file is no value log. */
 typedef cse_status cse_value_visit(void *self, const cse_value_run *run);
 cse_status cse_value_log_read(const char *path, cse_value_visit *visit, void *self);
+/* The same of all files of values of the run in that folder (run/execution/kept_values.h). */
+cse_status cse_value_logs_read(const char *model_dir, cse_value_visit *visit, void *self);
 
 #endif

@@ -1,11 +1,26 @@
 /* Resolves settings to a request for the numerics pass. Patterns without `every` are an error. */
 #include "engine/graph/precision/numerics.h"
 
+#include <inttypes.h>
+
 #include "engine/base/config/precision_settings.h"
 #include "engine/base/config/settings.h"
+#include "engine/base/text.h"
 
 static const char subject[] = "numerics";
 static const char context[] = "numerics: ";
+
+/* "3,17"; NULL: all. */
+static const char *list_microbatches(const cse_settings *settings, cse_arena *arena)
+{
+    cse_text list = { 0 };
+    for (int i = 0; i < cse_settings_count(settings, "microbatches"); i++)
+        cse_text_add(&list, "%s%" PRId64, i > 0 ? "," : "",
+                     cse_settings_integer_at(settings, "microbatches", i));
+    const char *text = list.size > 0 ? cse_arena_string(arena, list.data) : NULL;
+    cse_text_clear(&list);
+    return text;
+}
 
 static cse_numerics *resolve(const cse_settings *settings)
 {
@@ -27,7 +42,8 @@ static cse_numerics *resolve(const cse_settings *settings)
                                              .patterns = patterns,
                                              .origins = origins,
                                              .pattern_count = pattern_count,
-                                             .values = values } };
+                                             .values = values,
+                                             .microbatches = list_microbatches(settings, arena) } };
     return numerics;
 }
 
@@ -43,6 +59,10 @@ cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numeric
 {
     bool has_every = cse_settings_has(settings, "every");
     *numerics = NULL;
+    if (cse_settings_count(settings, "microbatches") > 0 && !cse_settings_has(settings, "values"))
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "microbatches")),
+                           "microbatches has no effect without values, the names of the tensors "
+                           "whose values are kept");
     if (has_every && cse_settings_integer(settings, "every") > 0)
         *numerics = resolve(settings);
     else if (!has_every && cse_settings_count(settings, "tensors") > 0)

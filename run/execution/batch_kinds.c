@@ -137,6 +137,7 @@ static cse_status trace(cse_runner *r)
     cse_step_tell_graph(session);
     cse_step_destroy(&r->step);
     session->execution.traces++;
+    session->execution.loader = r->loader;
     cse_status status = cse_step_trace(session, r->loader, r->function, r->self, &r->step);
     if (r->step->training)
         session->training.batch_size = session->report.batch_size;

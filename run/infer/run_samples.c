@@ -22,13 +22,14 @@
 #include "run/infer/language_model.h"
 #include "run/infer/prediction.h"
 #include "run/infer/sample_view.h"
+#include "run/infer/worst_samples.h"
 #include "run/record/recorder.h"
 #include "store/reader.h"
 
 #define LEAST_SECONDS 2.0
 #define MOST_SAMPLE_BYTES ((int64_t)1 << 24)
 
-enum { MOST_VALIDATIONS = 32, MOST_CLASSES = 3, MOST_PROMPT_TOKENS = 512 };
+enum { MOST_VALIDATIONS = 32, MOST_PROMPT_TOKENS = 512 };
 
 struct cse_run_samples {
     const cse_job_settings *settings;
@@ -183,36 +184,6 @@ typedef struct looking {
     const cse_class_names *names;
 } looking;
 
-static json_t *classes_json(const float *logits, int64_t count, const cse_class_names *names)
-{
-    json_t *list = json_array();
-    int64_t shown[MOST_CLASSES];
-    double largest = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        largest = fmax(largest, (double)logits[i]);
-    for (int64_t i = 0; i < count; i++)
-        sum += exp((double)logits[i] - largest);
-    for (int64_t k = 0; k < MOST_CLASSES && k < count; k++) {
-        shown[k] = -1;
-        for (int64_t i = 0; i < count; i++) {
-            bool taken = false;
-            for (int64_t j = 0; j < k; j++)
-                taken = taken || shown[j] == i;
-            if (!taken && (shown[k] < 0 || logits[i] > logits[shown[k]]))
-                shown[k] = i;
-        }
-        const double probability = exp((double)logits[shown[k]] - largest) / sum;
-        const char *name = cse_class_name(names, shown[k]);
-        json_t *entry = json_pack("{s:I}", "class", (json_int_t)shown[k]);
-        if (name != NULL)
-            json_object_set_new(entry, "name", json_string(name));
-        json_object_set_new(entry, "probability",
-                            isfinite(probability) ? json_real(probability) : json_null());
-        json_array_append_new(list, entry);
-    }
-    return list;
-}
-
 static cse_status on_predicted(void *self, const cse_predicted *predicted)
 {
     looking *l = self;
@@ -223,7 +194,7 @@ static cse_status on_predicted(void *self, const cse_predicted *predicted)
     for (int64_t i = 0; i < predicted->count; i++)
         json_array_append_new(
             l->predictions,
-            classes_json((const float *)predicted->values + i * classes, classes, l->names));
+            cse_classes_json((const float *)predicted->values + i * classes, classes, l->names));
     return CSE_OK;
 }
 
@@ -241,32 +212,28 @@ static cse_status add_pictures(cse_run_samples *s, cse_dataloader *loader, int64
     return status;
 }
 
-static cse_status look_at_pictures(cse_run_samples *s, const cse_job_look *look, json_t *entry)
+static cse_status look_at_pictures(cse_run_samples *s, const cse_job_look *look,
+                                   cse_dataloader *loader, json_t *entry)
 {
-    cse_dataloader *loader = NULL;
     cse_class_names names = { .count = 0 };
-    const cse_settings *settings = s->settings->val_dataloader->settings;
     looking l = { .names = &names };
-    CSE_TRY(cse_dataloader_open(settings, s->settings->session.seed, &loader));
     const cse_input *input = cse_dataloader_input_view(loader);
     const int64_t count = s->count < input->sample_count ? s->count : input->sample_count;
     const int64_t stride = input->sample_count / count; /* classes often follow one another */
     const bool shows = cse_picture_stream(input) >= 0 && sample_bytes(input) <= MOST_SAMPLE_BYTES;
-    cse_status status = CSE_OK;
     if (shows && json_object_get(s->report, "pictures") == NULL)
-        status = add_pictures(s, loader, count, stride);
-    cse_dataloader_close(&loader);
-    if (!shows || status != CSE_OK)
-        return status;
+        CSE_TRY(add_pictures(s, loader, count, stride));
+    if (!shows)
+        return CSE_OK;
     const cse_prediction_options options = { .model = look->model,
-                                             .loader = settings,
+                                             .loader = s->settings->val_dataloader->settings,
                                              .seed = s->settings->session.seed,
                                              .count = count,
                                              .stride = stride,
                                              .may_be_fewer = true };
     cse_class_names_find(NULL, "", s->settings->session.model_dir, &names);
     l.predictions = json_array();
-    status = cse_predict(&options, on_predicted, &l);
+    cse_status status = cse_predict(&options, on_predicted, &l);
     json_object_set_new(entry, "predictions", l.predictions);
     cse_class_names_clear(&names);
     return status;
@@ -343,6 +310,43 @@ static cse_status look_at_texts(cse_run_samples *s, const cse_job_look *look, js
     return status;
 }
 
+/* ---- the worst samples ---- */
+
+/* None where the samples are larger than anybody looks at. */
+static cse_status look_at_worst(cse_run_samples *s, const cse_job_look *look,
+                                cse_dataloader *loader)
+{
+    const cse_validated_samples *validated = look->samples;
+    const cse_input *input = cse_dataloader_input_view(loader);
+    cse_class_names names = { .count = 0 };
+    json_t *report = NULL;
+    if (validated == NULL || !validated->whole || sample_bytes(input) > MOST_SAMPLE_BYTES)
+        return CSE_OK;
+    find_codec(s, look, input);
+    cse_class_names_find(NULL, "", s->settings->session.model_dir, &names);
+    cse_status status = cse_worst_samples_json(validated, loader, &names, s->codec, &report);
+    if (status == CSE_OK) {
+        json_object_set_new(report, "step", json_integer(look->step));
+        keep(look, "validation.json", report);
+    }
+    json_decref(report);
+    cse_class_names_clear(&names);
+    return status;
+}
+
+/* Both read the data: opening them can take longer than all that is read. */
+static cse_status look_at_samples(cse_run_samples *s, const cse_job_look *look, json_t *entry)
+{
+    cse_dataloader *loader = NULL;
+    CSE_TRY(cse_dataloader_open(s->settings->val_dataloader->settings, s->settings->session.seed,
+                                &loader));
+    cse_status status = look_at_worst(s, look, loader);
+    if (status == CSE_OK)
+        status = look_at_pictures(s, look, loader, entry);
+    cse_dataloader_close(&loader);
+    return status;
+}
+
 /* ---- a validation ---- */
 
 /* What an earlier start of the run has kept, up to the step that this one began with. */
@@ -374,7 +378,7 @@ static cse_status look_at_validation(cse_run_samples *s, const cse_job_look *loo
         read_earlier(s, look->step);
     json_t *list = json_object_get(s->report, "validations");
     json_t *entry = json_pack("{s:I}", "step", (json_int_t)look->step);
-    cse_status status = look_at_pictures(s, look, entry);
+    cse_status status = look_at_samples(s, look, entry);
     if (status == CSE_OK)
         status = look_at_texts(s, look, entry);
     if (status == CSE_OK && json_object_size(entry) > 1) {

@@ -11,7 +11,14 @@
 #include "engine/base/text.h"
 #include "engine/base/types/shape.h"
 
-enum { MOST_SIDE = 64, LEAST_SIDE = 8, MOST_TOKENS = 96, MOST_VALUES = 8, PLACE_BYTES = 4352 };
+enum {
+    MOST_SIDE = 64,
+    LEAST_SIDE = 8,
+    MOST_TOKENS = 96,
+    MOST_VALUES = 8,
+    MOST_CLASSES = 3,
+    PLACE_BYTES = 4352
+};
 
 typedef struct picture_shape {
     int channels;
@@ -183,4 +190,36 @@ json_t *cse_sample_view(const cse_input *input, void *const outputs[], int64_t i
             view, "values",
             values_of(&input->streams[0], sample_of(&input->streams[0], outputs[0], i)));
     return view;
+}
+
+/* ---- predictions ---- */
+
+json_t *cse_classes_json(const float *logits, int64_t count, const cse_class_names *names)
+{
+    json_t *list = json_array();
+    int64_t shown[MOST_CLASSES];
+    double largest = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        largest = fmax(largest, (double)logits[i]);
+    for (int64_t i = 0; i < count; i++)
+        sum += exp((double)logits[i] - largest);
+    for (int64_t k = 0; k < MOST_CLASSES && k < count; k++) {
+        shown[k] = -1;
+        for (int64_t i = 0; i < count; i++) {
+            bool taken = false;
+            for (int64_t j = 0; j < k; j++)
+                taken = taken || shown[j] == i;
+            if (!taken && (shown[k] < 0 || logits[i] > logits[shown[k]]))
+                shown[k] = i;
+        }
+        const double probability = exp((double)logits[shown[k]] - largest) / sum;
+        const char *name = cse_class_name(names, shown[k]);
+        json_t *entry = json_pack("{s:I}", "class", (json_int_t)shown[k]);
+        if (name != NULL)
+            json_object_set_new(entry, "name", json_string(name));
+        json_object_set_new(entry, "probability",
+                            isfinite(probability) ? json_real(probability) : json_null());
+        json_array_append_new(list, entry);
+    }
+    return list;
 }

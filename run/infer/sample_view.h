@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "dataloader/input.h"
+#include "dataloader/tables/class_names.h"
 #include "run/infer/text_codec.h"
 
 /* The bytes of a text that may not be UTF-8: U+FFFD stands for those that are of no character. */
@@ -20,5 +21,9 @@ int cse_token_stream(const cse_input *input);
  * channels, pixels} of at most 64 x 64, text, or values. `codec` may be NULL. */
 json_t *cse_sample_view(const cse_input *input, void *const outputs[], int64_t i, int64_t number,
                         const cse_text_codec *codec);
+
+/* The most likely of `count` classes by the logarithms of their probabilities, up to a constant. A
+ * new array of objects: class, name (if it has one), probability. */
+json_t *cse_classes_json(const float *logits, int64_t count, const cse_class_names *names);
 
 #endif

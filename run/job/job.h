@@ -48,7 +48,8 @@ typedef struct cse_job_look {
     struct cse_recorder *recorder;
     int64_t step;   /* steps of training that are done */
     bool validated; /* after a validation; else before the first step */
-    double seconds; /* that the validation took */
+    const struct cse_validated_samples *samples; /* of its first data loader */
+    double seconds;                              /* that the validation took */
 } cse_job_look;
 
 typedef struct cse_job_settings {

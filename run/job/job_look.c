@@ -11,6 +11,7 @@ void cse_job_look_at(const cse_job *j, bool validated, double seconds)
                                                                         .recorder = j->recorder,
                                                                         .step = cse_global_step(),
                                                                         .validated = validated,
+                                                                        .samples = &j->validated,
                                                                         .seconds = seconds });
 }
 

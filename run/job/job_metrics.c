@@ -83,9 +83,7 @@ typedef struct validated {
     cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL */
 } validated;
 
-/* Integer labels that have one row of `predictions` each, of the objective or of the data; NULL
- * when there are none. */
-static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
+cse_tensor *cse_job_labels_of(const cse_step *step, const cse_tensor *predictions)
 {
     cse_shape rows = cse_tensor_shape(predictions);
     if (rows.rank-- == 0)
@@ -205,8 +203,8 @@ static void update(cse_metric *metric, const cse_metric_descriptor *descriptor, 
 void cse_job_trace_metrics(cse_job *j, const cse_step *step, cse_tensor *loss,
                            cse_tensor *predictions)
 {
-    const validated v = { loss, predictions, labels_of(step, predictions), step->token_losses,
-                          step->token_weights };
+    const validated v = { loss, predictions, cse_job_labels_of(step, predictions),
+                          step->token_losses, step->token_weights };
     const bool has_accuracy = v.labels != NULL && v.labels->shape.rank == 1;
     update_mean(j->metrics[0].metric, step, loss);
     j->metrics[0].is_traced = true;

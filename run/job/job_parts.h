@@ -11,6 +11,7 @@
 #include "run/job/job_watch.h"
 #include "run/job/past_validations.h"
 #include "run/job/run_target.h"
+#include "run/job/validated_samples.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/saving/retention.h"
@@ -63,7 +64,8 @@ typedef struct cse_job {
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
     cse_job_watch watch;
-    cse_session_observer handed_on; /* notes for a successor */
+    cse_session_observer handed_on;  /* notes for a successor */
+    cse_validated_samples validated; /* of the newest validation */
 } cse_job;
 
 /* Whether the job runs steps, and does not compile or check alone. */
@@ -108,6 +110,10 @@ void cse_job_forget_target(const cse_job *job);
 void cse_job_name_metrics(cse_job *job);
 cse_status cse_job_make_metrics(cse_job *job);
 cse_status cse_job_reset_metrics(const cse_job *job);
+
+/* Integer labels that have one row of `predictions` each, of the objective or of the data; NULL
+ * when there are none. */
+cse_tensor *cse_job_labels_of(const cse_step *step, const cse_tensor *predictions);
 
 /* Traces the update of each metric that the step has arguments for. */
 void cse_job_trace_metrics(cse_job *job, const cse_step *step, cse_tensor *loss,

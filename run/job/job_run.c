@@ -632,6 +632,15 @@ static cse_status load_unless_missing(job *j)
     return CSE_OK;
 }
 
+/* The step of a validation of a training hands them out, whether there is a run store or not: it is
+ * the same on all hosts. */
+static int worst_samples(const cse_job_settings *s)
+{
+    const bool looks = s->mode == CSE_JOB_TRAIN && s->samples != NULL &&
+                       cse_settings_integer(s->samples, "count") > 0;
+    return looks ? (int)cse_settings_integer(s->samples, "worst") : 0;
+}
+
 static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
@@ -648,6 +657,7 @@ static cse_status run_session(job *j)
                             .validates = s->mode == CSE_JOB_TRAIN && s->val_dataloader != NULL },
                         j->session);
     cse_takeover_observe(j->environment->takeover, &j->handed_on, &j->watch.observer);
+    cse_validated_samples_attach(&j->validated, j->session, worst_samples(s), &j->watch.observer);
     j->session->execution.paused = cse_takeover_is_paused(j->environment->takeover);
     j->session->saving.canonical_configuration = s->canonical_configuration;
     j->session->saving.effective_settings = s->effective_settings;
@@ -778,6 +788,7 @@ cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *r
     cse_callback_set_destroy(&j.callbacks);
     cse_past_validations_destroy(&j.past);
     cse_retention_destroy(&j.retention);
+    cse_validated_samples_clear(&j.validated);
     cse_run_directory_remove(&j.directory);
     cse_finish();
     return status;

@@ -33,6 +33,8 @@ static cse_tensor *evaluation_step(cse_step *step, void *self)
     cse_job *j = self;
     cse_tensor *predictions = NULL;
     cse_tensor *loss = cse_model_loss(j->model, step, &predictions);
+    if (j->validated.takes)
+        cse_validated_samples_trace(step, predictions, cse_job_labels_of(step, predictions));
     cse_job_trace_metrics(j, step, loss, predictions);
     cse_step_closure(step, cse_job_show_step, self, loss);
     cse_step_name_closure(step, "evaluation");
@@ -141,7 +143,10 @@ static cse_status run_loader(cse_job *j, int loader)
     j->session->network.reads_averages = s->evaluates_averages;
     cse_recorder_validating(j->recorder);
     j->loader = loader;
+    if (loader == 0 && s->mode == CSE_JOB_TRAIN)
+        cse_validated_samples_begin(&j->validated);
     cse_status status = cse_job_run_loop(j, &s->val_dataloader[loader], &options, evaluation_step);
+    cse_validated_samples_end(&j->validated);
     j->session->network.reads_averages = false;
     cse_train_mode(j->model);
     j->session->plan.counts_from_start = counts_from_start;

@@ -137,6 +137,7 @@ typedef struct cse_session_saving {
 typedef struct cse_session_execution {
     struct cse_loop *loop;          /* of the caller, whose execution it is; NULL: none */
     int64_t traces;                 /* steps that were traced so far: outputs are of one of them */
+    const cse_dataloader *loader;   /* that it reads; not to be used when it has ended */
     const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
     int64_t delivered_step;         /* steps done after that record */
     int64_t checkpoint_ns;  /* clock of the last checkpoint, or of the first step; 0: none yet */

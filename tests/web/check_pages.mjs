@@ -45,6 +45,8 @@ const PAGES = {
   timeline: [`${job}/timeline`, "text=Share of the step"],
   samples: [`${job}/samples`, "text=7 of these 8 are predicted as labelled"],
   confusion: [`${job}/samples`, '.confusion-count:text("391")'],
+  worst: [`${job}/samples`, '.token-5:text("perpetual")'],
+  calibration: [`${job}/samples`, 'text="0.0613"'],
   data: [`${job}/data`, "text=pictures/lying/3.png: it is neither JPEG nor PNG"],
   numerics: [`${job}/numerics`, "text=The first to overflow"],
   closures: [`${job}/closures`, "text=Median lag"],

@@ -550,7 +550,9 @@ try {
   /* A refused filter and a missing job are answers that the browser notes as well. */
   const faults = tab.faults.filter(
     (one) =>
-      !/status of 400.*where=|status of 404.*(no-such-job|\/(samples|confusion)\))/.test(one),
+      !/status of 400.*where=|status of 404.*(no-such-job|\/(samples|confusion|validation)\))/.test(
+        one,
+      ),
   );
   checks.that(faults.length === 0, "silent console", faults.join("\n"));
 } catch (error) {

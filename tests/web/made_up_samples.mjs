@@ -47,6 +47,53 @@ export function samplesOf() {
   };
 }
 
+const TOKENS = [
+  ["The", null],
+  [" license", 0.2],
+  [" grants", 1.4],
+  [" you", 0.7],
+  [" a", 0.1],
+  [" perpetual", 9.3],
+  [" right", 2.6],
+  [" to", 0.05],
+  [" copy", 4.4],
+  [" it", 0.9],
+].map(([text, loss]) => ({ text, loss }));
+
+/* Pictures and a text: the shapes of all kinds, in one list. */
+export function validationOf() {
+  const worst = [3, 6, 1].map((number, i) => ({
+    ...view(number),
+    loss: i === 0 ? null : 3.1 - i,
+    predicted: classesOf(number, 300),
+  }));
+  worst.push({ sample: 41, place: "text/LICENSE", loss: 2.18, tokens: TOKENS });
+  worst.push({ sample: 42, place: "table.csv:43", values: [1.5, 2.25], loss: 1.44 });
+  Object.assign(worst.at(-1), { target: 3.2, output: 2 });
+  const bins = Array.from({ length: 15 }, (_, i) =>
+    i < 7 ? null : { count: 10 * i, confidence: (i + 0.5) / 15, accuracy: (i - 0.4) / 15 },
+  );
+  return {
+    step: 300,
+    samples: 900,
+    loss: "label",
+    worst,
+    classes: [...NAMES, "neither"],
+    calibration: { error: 0.0613, unknown: 1, bins },
+    precision: [0, 1, 2].map((c) => ({
+      class: c,
+      samples: 400 - 150 * c,
+      least: 0.97 - 0.1 * c,
+      greatest: 0.972 - 0.1 * c,
+      points: Array.from({ length: 40 }, (_, i) => [
+        1 - i / 40,
+        1 - ((c + 1) * i * i) / 8000,
+        (i + 1) / 40,
+      ]),
+    })),
+  };
+}
+
 export function confusionOf() {
   return {
     matrices: [

@@ -1,6 +1,6 @@
 /* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
-import { confusionOf, dataOf, samplesOf } from "./made_up_samples.mjs";
+import { confusionOf, dataOf, samplesOf, validationOf } from "./made_up_samples.mjs";
 import { comparisonOf, experimentsOf } from "./made_up_experiments.mjs";
 import { readFileSync, readdirSync } from "node:fs";
 import {
@@ -159,6 +159,7 @@ const OF_JOB = {
   membership: (job) => ({ membership: job.membership ?? [], total: job.membership?.length ?? 0 }),
   samples: samplesOf,
   confusion: confusionOf,
+  validation: validationOf,
   data: (job, query) => dataOf(job, Number(query.get("step") ?? 1)),
   precision: (job) => precisionOf(job.layers),
   topology: topologyOf,

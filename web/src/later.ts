@@ -6,6 +6,7 @@ export { Viewer } from "@/tensors/Viewer";
 export { MarkLegend } from "@/marks/Legend";
 export { placeMarks } from "@/marks/marks";
 export { readMarks } from "@/marks/read";
+export { Samples } from "@/samples/Samples";
 export { Strip } from "@/marks/Strip";
 export { Plan } from "@/plan/Plan";
 export { SweepsPage } from "@/sweeps/SweepsPage";

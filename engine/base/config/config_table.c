@@ -101,6 +101,10 @@ static const cse_setting samples_table[] = {
     { "count", CSE_SETTING_INTEGER, "8", 0, 32, NULL,
       "samples of the data, and pictures with predictions at each validation; 0: nothing is shown",
       NULL },
+    { "worst", CSE_SETTING_INTEGER, "8", 0, 32, NULL,
+      "samples of a validation with the greatest losses, and of classifiers calibration and "
+      "precision over recall; 0: neither is kept",
+      NULL },
     { "prompts", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
       "a language model goes on with each of them at each validation", NULL },
     { "max_new_tokens", CSE_SETTING_INTEGER, "32", 1, 4096, NULL, "of each such text", NULL },

@@ -194,6 +194,8 @@ const char cse_shared_parameters[] =
     "  = \"mnist-1\"\n"
     "{step} integer 0..  # step of the checkpoint\n"
     "  = 500\n"
+    "{kernel} integer 0..  # index of a kernel in the graph's groups\n"
+    "  = 3\n"
     "limit? integer 1..1000 = 100  # at most so many entries\n"
     "page_token? string ..256 ~^[A-Za-z0-9_-]*$  # from next_page_token of the page before\n"
     "If-Match? string ..1000  # ETag of the job as it was read\n"

@@ -10,6 +10,7 @@ enum { MOST_KERNELS = CSE_STORE_KEPT_KERNELS };
 typedef struct kernel_sum {
     int64_t kernel, calls, total_ns, min_ns;
     double weighted_medians_ns; /* each weighted by its calls */
+    json_t *processes;          /* that ran it, as indices of the sample's; NULL: none did */
 } kernel_sum;
 
 typedef struct sample {
@@ -26,13 +27,14 @@ static void take_step(void *self, const cse_row *row)
     s->step = row->fields[1].integer;
 }
 
-/* The rows of one process are consecutive. */
-static void note_process(sample *s, const char *process)
+/* The rows of one process are consecutive. Gives its index. */
+static size_t note_process(sample *s, const char *process)
 {
     for (size_t i = json_array_size(s->processes); i > 0; i--)
         if (strcmp(json_string_value(json_array_get(s->processes, i - 1)), process) == 0)
-            return;
+            return i - 1;
     json_array_append_new(s->processes, json_string(process));
+    return json_array_size(s->processes) - 1;
 }
 
 static void take_kernel(void *self, const cse_row *row)
@@ -42,7 +44,7 @@ static void take_kernel(void *self, const cse_row *row)
     const int64_t kernel = f[3].integer, calls = f[4].integer;
     if (f[2].text == NULL || kernel < 0 || kernel >= MOST_KERNELS || calls <= 0)
         return;
-    note_process(s, f[2].text);
+    const size_t process = note_process(s, f[2].text);
     for (; s->count <= kernel; s->count++) {
         CSE_GROW(s->kernels, s->count, s->room);
         s->kernels[s->count] = (kernel_sum){ .kernel = s->count, .min_ns = INT64_MAX };
@@ -53,6 +55,9 @@ static void take_kernel(void *self, const cse_row *row)
     if (f[6].integer < sum->min_ns)
         sum->min_ns = f[6].integer;
     sum->weighted_medians_ns += (double)f[7].integer * (double)calls;
+    if (sum->processes == NULL)
+        sum->processes = json_array();
+    json_array_append_new(sum->processes, json_integer((json_int_t)process));
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -72,10 +77,12 @@ static json_t *kernels_json(sample *s)
         const kernel_sum *k = &s->kernels[i];
         if (k->calls > 0)
             json_array_append_new(
-                list, json_pack("{s:I, s:I, s:I, s:I, s:I}", "kernel", (json_int_t)k->kernel,
+                list, json_pack("{s:I, s:I, s:I, s:I, s:I, s:O}", "kernel", (json_int_t)k->kernel,
                                 "calls", (json_int_t)k->calls, "total_ns", (json_int_t)k->total_ns,
                                 "min_ns", (json_int_t)k->min_ns, "median_ns",
-                                (json_int_t)(k->weighted_medians_ns / (double)k->calls)));
+                                (json_int_t)(k->weighted_medians_ns / (double)k->calls),
+                                "processes", k->processes));
+        json_decref(s->kernels[i].processes);
     }
     return list;
 }
@@ -141,7 +148,8 @@ static const char schemas[] =
     "  total_ns integer\n"
     "  min_ns integer  # of a call\n"
     "  median_ns integer  # of a call; of several processes, the mean of their medians by "
-    "calls\n";
+    "calls\n"
+    "  processes [integer]  # that ran it, as indices of the sample's processes\n";
 
 const cse_route cse_route_kernels = {
     .path = "/api/v1/jobs/{id}/kernels",

@@ -209,12 +209,14 @@ function gradient(b, part, error, more) {
       part: UPDATE,
       scope,
     });
-    return b.node("assign", "float32", part.shape, [part.weight, moved], {
+    const next = b.node("assign", "float32", part.shape, [part.weight, moved], {
       part: UPDATE,
       scope,
       space: SPACE.state,
       text: name,
     });
+    b.graph.states.find((one) => one.name === name).next = next;
+    return next;
   });
 }
 
@@ -232,6 +234,7 @@ export function madeUpKernels(graph, step) {
     return {
       kernel,
       calls,
+      processes: group.part === REPLICA ? [0, 1] : [0],
       total_ns: Math.round(calls * median_ns * 1.02),
       min_ns: Math.round(median_ns * 0.97),
       median_ns,

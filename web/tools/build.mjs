@@ -21,6 +21,7 @@ const BUDGETS = {
   "the page Step graph": 30 * 1024,
   "the page Submit": 160 * 1024,
   "the file of later": 24 * 1024,
+  "the pages of the cockpit": 32 * 1024,
   "the pages Compare and Sweeps": 20 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -62,8 +63,10 @@ function bundle(entry, extra = {}) {
   return { js: text(".js") ?? "", css: text(".css") ?? "" };
 }
 
-/* The main program, and what it loads when a page is opened, as [name, text]; what both need is a
- * file of its own. esbuild's own hashes depend on where the packages lie: names are put in here. */
+/* The main program, and what it loads when a page is opened, by name; what several of them need are
+ * files of their own. */
+const APART = ["later.js", "cockpit.js"];
+
 function bundleApart(entry, extra) {
   const { outputFiles } = esbuild.buildSync({
     ...shared,
@@ -73,25 +76,59 @@ function bundleApart(entry, extra) {
     format: "esm",
     splitting: true,
     entryNames: "[name]",
-    chunkNames: "[name]",
+    chunkNames: "[name]-[hash]",
     ...extra,
   });
   const files = new Map(outputFiles.map((file) => [basename(file.path), file.text]));
   const styles = [...files].filter(([name]) => name.endsWith(".css"));
-  const scripts = [...files].filter(([name]) => name.endsWith(".js"));
-  if (
-    styles.length !== 1 ||
-    scripts
-      .map(([name]) => name)
-      .sort()
-      .join() !== "chunk.js,later.js,main.js"
-  )
-    throw new Error(`the bundle is of other files: ${[...files.keys()].join()}`);
-  if (files.get("chunk.js").includes("later.js"))
-    throw new Error(
-      "what later.ts needs loads it: it has to be given what loads it, as a property",
+  const scripts = new Map([...files].filter(([name]) => name.endsWith(".js")));
+  /* A chunk of an import is named as the file that is imported. */
+  for (const wanted of APART) {
+    const found = [...scripts.keys()].find(
+      (name) => name.replace(/-[A-Z0-9]+\.js$/, ".js") === wanted,
     );
-  return { css: styles[0][1], text: (name) => files.get(name) };
+    if (!found) throw new Error(`the bundle has no ${wanted}: ${[...scripts.keys()].join()}`);
+    const text = scripts.get(found);
+    scripts.delete(found);
+    for (const [name, other] of scripts)
+      scripts.set(name, other.replaceAll(`"./${found}"`, `"./${wanted}"`));
+    scripts.set(wanted, text);
+  }
+  if (styles.length !== 1) throw new Error("the bundle has not one file of styles");
+  return { css: styles[0][1], scripts };
+}
+
+/* Gives each script the name of its content, once those that it loads have theirs: esbuild's own
+ * hashes depend on where the packages lie. */
+function nameScripts(scripts) {
+  const named = new Map();
+  const label = (name) =>
+    ({ "main.js": "app", "later.js": "later", "cockpit.js": "cockpit" })[name] ?? "common";
+  while (named.size < scripts.size) {
+    const next = [...scripts].find(
+      ([name, text]) =>
+        !named.has(name) &&
+        [...scripts.keys()].every((other) => named.has(other) || !text.includes(`"./${other}"`)),
+    );
+    if (!next)
+      throw new Error(
+        "what later.ts or cockpit.ts needs loads it: it has to be given what loads it, as a property",
+      );
+    let [name, text] = next;
+    for (const [other, file] of named)
+      text = text.replaceAll(`"./${other}"`, JSON.stringify(file.path.replace("/assets/", "./")));
+    named.set(name, asset(label(name), "js", text));
+  }
+  return named;
+}
+
+/* What the first page needs of them: all that main.js imports, directly or by another. */
+function neededAtFirst(scripts) {
+  const needed = new Set(["main.js"]);
+  for (const name of needed)
+    for (const other of scripts.keys())
+      if (!APART.includes(other) && scripts.get(name).includes(`"./${other}"`)) needed.add(other);
+  return needed;
 }
 
 function asset(name, extension, text) {
@@ -116,23 +153,23 @@ function pageFiles() {
     },
   });
   const icon = asset("icon", "svg", readFileSync(join(web, "src/icon.svg")));
-  const named = (text, name, file) =>
-    text.replaceAll(`"./${name}"`, JSON.stringify(file.path.replace("/assets/", "./")));
-  const common = asset("common", "js", app.text("chunk.js"));
-  const later = {
-    ...asset("later", "js", named(app.text("later.js"), "chunk.js", common)),
-    of: "the file of later",
-  };
-  const main = named(named(app.text("main.js"), "chunk.js", common), "later.js", later);
-  const script = asset("app", "js", main);
+  const named = nameScripts(app.scripts);
+  const first = neededAtFirst(app.scripts);
+  const of = { "later.js": "the file of later", "cockpit.js": "the pages of the cockpit" };
+  for (const [name, file] of named)
+    if (!first.has(name)) file.of = of[name] ?? "the pages of the cockpit";
+  const script = named.get("main.js");
+  const preloads = [...named]
+    .filter(([name]) => first.has(name) && name !== "main.js")
+    .map(([, file]) => `<link rel="modulepreload" href="${file.path}">`);
   const style = asset("app", "css", app.css);
   const html = readFileSync(join(web, "src/index.html"), "utf8")
     .replace("{{icon}}", icon.path)
     .replace("{{style}}", style.path)
-    .replace("{{common}}", common.path)
+    .replace("{{preloads}}", preloads.join("\n"))
     .replace("{{script}}", script.path);
   const index = { path: "/index.html", bytes: Buffer.from(html) };
-  return [index, script, common, style, layout, icon, editor, later, explore];
+  return [index, ...named.values(), style, layout, icon, editor, explore];
 }
 
 /* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by

@@ -4,6 +4,7 @@ import { memo } from "@/components/memo";
 import type { Frame, Picture, PictureEdge, PictureNode } from "@/graph/format";
 import { shortType } from "@/graph/precision";
 import { bytes, percent } from "@/base/format";
+import type { Paint, Shade } from "@/graph/paint";
 import { shareOf, type KernelTimes } from "@/job/kernels";
 
 export const DTYPES: Record<string, { token: string; dash: string }> = {
@@ -97,10 +98,23 @@ function subtitle(node: PictureNode, hasShare = false): string {
   return parts.join(" · ");
 }
 
+/* The strength of a class of the scale, in hundredths of the ink: text stays readable on all. */
+export const STRENGTHS = [0, 14, 26, 38, 49, 60];
+const KIND_STRENGTH = 38;
+
+/** The colour of a painted box, or of its example in the legend. */
+export function shadeStyle(shade: Shade, paint: Paint): string {
+  const kind = paint.kinds?.[shade.level];
+  const ink = kind ? kind.token : "--paint";
+  const strength = kind ? KIND_STRENGTH : (STRENGTHS[shade.level] ?? 0);
+  return `color-mix(in srgb, var(${ink}) ${strength}%, var(--panel))`;
+}
+
 function Box({
   node,
   share,
   most,
+  paint,
   chosen,
   faded,
   found,
@@ -112,6 +126,7 @@ function Box({
   share: number | null;
   /** The largest share of a box. */
   most: number;
+  paint: Paint | null;
   chosen: boolean;
   faded: boolean;
   found: boolean;
@@ -129,12 +144,21 @@ function Box({
     event.preventDefault();
     event.stopPropagation();
   };
-  const isTimed = share !== null && share > 0;
+  const shade = paint?.shades.get(node.key);
+  const isTimed = !paint && share !== null && share > 0;
   const title = clip(node.title, node, tags.join(" "));
-  const classes = ["node", node.kind, chosen && "chosen", faded && "faded", found && "found"];
+  const classes = [
+    "node",
+    node.kind,
+    paint && (shade ? "painted" : "bare"),
+    chosen && "chosen",
+    faded && "faded",
+    found && "found",
+  ];
   return (
     <g
       class={classes.filter(Boolean).join(" ")}
+      data-level={shade?.level}
       role="button"
       tabindex={0}
       aria-pressed={chosen}
@@ -147,9 +171,15 @@ function Box({
         {`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
           sumsTitle(node) +
           (!isTimed ? "" : `\n${percent(share)} of the time of all kernels`) +
+          (paint ? `\n${shade ? shade.text : "not recorded"}: ${paint.of}` : "") +
           (node.canExpand ? "\nDouble click opens it" : "")}
       </title>
-      <rect width={node.width} height={node.height} rx={5} />
+      <rect
+        width={node.width}
+        height={node.height}
+        rx={5}
+        style={paint && shade ? { fill: shadeStyle(shade, paint) } : undefined}
+      />
       <rect
         class="stripe"
         width={5}
@@ -171,10 +201,15 @@ function Box({
         class="sub"
         x={14}
         y={node.kind === "kernel" ? 28 : 36}
-      >{`${subtitle(node, isTimed)} `}</text>
-      {isTimed && (
-        <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 28 : 36} text-anchor="end">
-          {percent(share)}
+      >{`${paint ? underPaint(node) : subtitle(node, isTimed)} `}</text>
+      {(isTimed || shade) && (
+        <text
+          class={shade ? "tag figure" : "tag"}
+          x={node.width - 8}
+          y={node.kind === "kernel" ? 28 : 36}
+          text-anchor="end"
+        >
+          {shade ? shade.text : percent(share)}
         </text>
       )}
       <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 15 : 19} text-anchor="end">
@@ -188,6 +223,9 @@ function Box({
     </g>
   );
 }
+
+/* A painted box says its figure in place of its bytes. */
+const underPaint = (node: PictureNode): string => node.subtitle.replace(/ · \d+ ops$/, "");
 
 function sumsTitle({ sums }: PictureNode): string {
   if (sums.permitted.length === 0) return "";
@@ -245,6 +283,7 @@ const LANE_TITLES = { forward: "Forward", backward: "Backward", update: "Update"
 export interface DrawingProps {
   picture: Picture;
   times: KernelTimes | undefined;
+  paint: Paint | null;
   chosen: string | null;
   search: string;
   onChoose: (key: string) => void;
@@ -252,7 +291,7 @@ export interface DrawingProps {
 }
 
 export const Drawing = memo((props: DrawingProps) => {
-  const { picture, times, chosen, search, onChoose, onToggle } = props;
+  const { picture, times, paint, chosen, search, onChoose, onToggle } = props;
   const shares = new Map(picture.nodes.map((node) => [node.key, shareOf(times, node.groups)]));
   const most = Math.max(...[...shares.values()].map((share) => share ?? 0));
   const near = new Set(chosen ? [chosen] : []);
@@ -297,9 +336,12 @@ export const Drawing = memo((props: DrawingProps) => {
           node={node}
           share={shares.get(node.key) ?? null}
           most={most}
+          paint={paint}
           chosen={node.key === chosen}
           found={found(node)}
-          faded={(chosen !== null && !near.has(node.key)) || (wanted !== "" && !found(node))}
+          faded={
+            (chosen !== null && !paint && !near.has(node.key)) || (wanted !== "" && !found(node))
+          }
           onChoose={() => onChoose(node.key)}
           onOpen={() => node.canExpand && onToggle(node.key)}
         />

@@ -124,11 +124,33 @@ export class StepGraph {
       place ? this.draft(place, i, expanded, foldLayers) : null,
     );
     for (const draft of this.drafts.values()) this.finish(draft);
+    this.addTracked(keys);
+    this.addLayers(keys);
     return {
       boxes: [...this.drafts.values()].map((draft) => draft.box),
       links: this.links(keys),
       frames: this.frames(foldLayers, expanded),
     };
+  }
+
+  private addTracked(keys: (string | null)[]): void {
+    for (const { name, node } of this.graph.tracked ?? [])
+      this.drafts.get(keys[node] ?? "")?.box.tracked.push(name);
+  }
+
+  /* A parameter's update is in the box of its new value; its gradient in the module of that name. */
+  private addLayers(keys: (string | null)[]): void {
+    const numbers = layerNumbers(this.graph);
+    for (const state of this.graph.states) {
+      const layer = numbers.get(state.name);
+      const update = keys[state.next];
+      if (layer === undefined || !update) continue;
+      const backward = update.replace(/^update\|/, "backward|");
+      for (const key of [update, backward]) {
+        const layers = this.drafts.get(key)?.box.layers;
+        if (layers && !layers.includes(layer)) layers.push(layer);
+      }
+    }
   }
 
   private moduleKey(place: Place, foldLayers: boolean): ModuleKey {
@@ -388,6 +410,25 @@ export class StepGraph {
 
 const laneOfKey = (key: string): string => key.slice(0, key.indexOf("|"));
 
+/* The layer that a parameter's name begins with: up to its first number, or its module. */
+function layerName(parameter: string): string {
+  const numbered = /^(.*?(?:^|\.)\d+)(?:\.|$)/.exec(parameter)?.[1];
+  return numbered ?? parameter.slice(0, Math.max(0, parameter.lastIndexOf(".")));
+}
+
+/** By parameter, its layer's number in per_layer_grad_norm/layer_N (run/callbacks/compute_norm.c). */
+export function layerNumbers(graph: RawGraph): Map<string, number> {
+  const layers = new Map<string, number>();
+  const numbers = new Map<string, number>();
+  for (const { name, trainable } of graph.states) {
+    if (!trainable) continue;
+    const layer = layerName(name);
+    if (!layers.has(layer)) layers.set(layer, layers.size);
+    numbers.set(name, layers.get(layer) as number);
+  }
+  return numbers;
+}
+
 export function shortName(scope: string): string {
   const parts = scope.replace(/^model\./, "").split(".");
   return parts
@@ -415,6 +456,8 @@ function newDraft(key: string, lane: Lane, module: string, isOpen: boolean): Dra
       bytes: 0,
       kernels: 0,
       groups: [],
+      tracked: [],
+      layers: [],
       canExpand: false,
       ...size,
     },

@@ -44,6 +44,8 @@ export interface RawGraph {
    * file says it; a gradient's may be rounded, a loss's is float32. */
   reductions: { partial: number; sum: number; payload?: string }[];
   groups: RawGroup[];
+  /** Tensors with statistics: the node that each is of. */
+  tracked?: { name: string; node: number }[];
 }
 
 /** How the long sums of some nodes are carried. */
@@ -82,6 +84,10 @@ export interface PictureNode {
   kernels: number;
   /** Kernels of all layers that it stands for, as indices of the graph's groups. */
   groups: number[];
+  /** Names of the tensors with statistics in it, of all layers that it stands for. */
+  tracked: string[];
+  /** Layers as the callback ComputeNorm numbers them, whose gradients and weights are in it. */
+  layers: number[];
   canExpand: boolean;
   x: number;
   y: number;

@@ -150,6 +150,17 @@ export async function readObserved(id: string, attempt: number, step: number): P
   };
 }
 
+/** The statistics of one step, whichever attempt has them. */
+export async function readAt(id: string, step: number): Promise<Row[]> {
+  return rowsOf(await withTensors(id, await readAll(id, { step, histograms: false })));
+}
+
+/** The first record in the order of execution with a NaN, an infinity or a saturated value. */
+export async function readFirstBad(id: string): Promise<Observation | null> {
+  const bad = await readStatistics(id, { bad: true });
+  return firstOf(bad.tensors, bad.records, (r) => badOf(r) > 0);
+}
+
 /** All that was kept of one tensor, by step. */
 export async function readTensor(id: string, tensor: Tensor): Promise<NumericsRecord[]> {
   const { records } = await readAll(id, { tensor: String(tensor.id), attempt: tensor.attempt });

@@ -313,7 +313,8 @@ function shareCurves(records: NumericsRecord[]): Curve[] {
   ];
 }
 
-function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
+/** A tensor's exponents over the steps, against what its format holds, and the shares of lost values. */
+export function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
   const { data } = useRecorded(model, () => readTensor(model.id, tensor), [
     tensor.id,
     model.numericsVersion.value,

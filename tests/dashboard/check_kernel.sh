@@ -1,0 +1,8 @@
+#!/bin/sh
+# What is shown of one kernel of a run; the cases are in kernel_test.py.
+set -eu
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+exec "$python" "$top_srcdir/tests/dashboard/kernel_test.py"

@@ -21,6 +21,7 @@ const BUDGETS = {
   "the page Step graph": 30 * 1024,
   "the page Submit": 160 * 1024,
   "the file of later": 24 * 1024,
+  "the page Compare": 16 * 1024,
   "the pages Compare and Sweeps": 20 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -62,9 +63,10 @@ function bundle(entry, extra = {}) {
   return { js: text(".js") ?? "", css: text(".css") ?? "" };
 }
 
-/* The main program, and what it loads when a page is opened, as [name, text]; what both need is a
- * file of its own. esbuild's own hashes depend on where the packages lie: names are put in here. */
-function bundleApart(entry, extra) {
+/* The main program, and what it loads when a page is opened; what several of them need are files of
+ * their own. esbuild's own hashes depend on where the packages lie: names are put in here, of each file
+ * once those of all that it names are known. */
+function bundleApart(entry, later, extra) {
   const { outputFiles } = esbuild.buildSync({
     ...shared,
     entryPoints: [join(web, entry)],
@@ -73,26 +75,71 @@ function bundleApart(entry, extra) {
     format: "esm",
     splitting: true,
     entryNames: "[name]",
-    chunkNames: "[name]",
+    chunkNames: "[name]-[hash]",
     ...extra,
   });
   const files = new Map(outputFiles.map((file) => [basename(file.path), file.text]));
   const styles = [...files].filter(([name]) => name.endsWith(".css"));
-  const scripts = [...files].filter(([name]) => name.endsWith(".js"));
-  if (
-    styles.length !== 1 ||
-    scripts
-      .map(([name]) => name)
-      .sort()
-      .join() !== "chunk.js,later.js,main.js"
-  )
+  const left = new Map([...files].filter(([name]) => name.endsWith(".js")));
+  const own = (name) => name.replace(/-[A-Z0-9]+\.js$|\.js$/, "");
+  if (styles.length !== 1 || Object.keys(later).some((name) => !namedBy(left, own, name)))
     throw new Error(`the bundle is of other files: ${[...files.keys()].join()}`);
-  if (files.get("chunk.js").includes("later.js"))
-    throw new Error(
-      "what later.ts needs loads it: it has to be given what loads it, as a property",
-    );
-  return { css: styles[0][1], text: (name) => files.get(name) };
+  const needed = neededBy(left, "main.js");
+  const kindOf = (name) => {
+    if (own(name) === "main") return "app";
+    if (own(name) !== "chunk") return own(name);
+    return needed.has(name) ? "common" : "shared";
+  };
+  const done = new Map();
+  while (left.size > 0) {
+    const free = [...left].filter(([, text]) => [...left.keys()].every((one) => !names(text, one)));
+    if (free.length === 0)
+      throw new Error(
+        "what is loaded later loads itself: it has to be given what loads it, as a property",
+      );
+    for (const [name, text] of free) {
+      left.delete(name);
+      const told = [...done].reduce(
+        (all, [known, { path }]) =>
+          all.replaceAll(`"./${known}"`, `".${path.replace("/assets", "")}"`),
+        text,
+      );
+      done.set(name, { ...asset(kindOf(name), "js", told), of: later[own(name)], text });
+    }
+  }
+  /* Parts that only later files need are of these. */
+  const all = [...done].map(([name, { text, ...file }]) =>
+    kindOf(name) === "shared" ? { ...file, of: ownerOf(done, name) } : file,
+  );
+  const pathOf = (name) => done.get(name).path;
+  return {
+    css: styles[0][1],
+    script: done.get("main.js"),
+    needed: [...needed].map(pathOf),
+    files: all,
+  };
 }
+
+const names = (text, file) => text.includes(`"./${file}"`);
+const namedBy = (files, own, name) => [...files.keys()].some((file) => own(file) === name);
+
+/* What a program imports, and what that does. */
+function neededBy(files, program) {
+  const needed = new Set();
+  const take = (text) => {
+    for (const [name, more] of files) {
+      if (needed.has(name) || !new RegExp(`(from|import)"\\./${name}"`).test(text)) continue;
+      needed.add(name);
+      take(more);
+    }
+  };
+  take(files.get(program));
+  return needed;
+}
+
+/* Of a part that several later files share the first that names it. */
+const ownerOf = (files, part) =>
+  [...files].find(([, { text, of }]) => of !== undefined && names(text, part))?.[1].of;
 
 function asset(name, extension, text) {
   const bytes = Buffer.from(text);
@@ -106,7 +153,8 @@ function pageFiles() {
   const editor = { ...asset("editor", "js", code.js), of: "the page Submit" };
   const drawn = bundle("src/explore/main.ts", { format: "esm" });
   const explore = { ...asset("explore", "js", drawn.js), of: "the pages Compare and Sweeps" };
-  const app = bundleApart("src/main.tsx", {
+  const later = { later: "the file of later", compare: "the page Compare" };
+  const app = bundleApart("src/main.tsx", later, {
     external: ["/assets/*"],
     define: {
       WORKER_URL: JSON.stringify(layout.path),
@@ -116,23 +164,15 @@ function pageFiles() {
     },
   });
   const icon = asset("icon", "svg", readFileSync(join(web, "src/icon.svg")));
-  const named = (text, name, file) =>
-    text.replaceAll(`"./${name}"`, JSON.stringify(file.path.replace("/assets/", "./")));
-  const common = asset("common", "js", app.text("chunk.js"));
-  const later = {
-    ...asset("later", "js", named(app.text("later.js"), "chunk.js", common)),
-    of: "the file of later",
-  };
-  const main = named(named(app.text("main.js"), "chunk.js", common), "later.js", later);
-  const script = asset("app", "js", main);
   const style = asset("app", "css", app.css);
+  const preload = app.needed.map((path) => `<link rel="modulepreload" href="${path}">`).join("\n");
   const html = readFileSync(join(web, "src/index.html"), "utf8")
     .replace("{{icon}}", icon.path)
     .replace("{{style}}", style.path)
-    .replace("{{common}}", common.path)
-    .replace("{{script}}", script.path);
+    .replace("{{preload}}", preload)
+    .replace("{{script}}", app.script.path);
   const index = { path: "/index.html", bytes: Buffer.from(html) };
-  return [index, script, common, style, layout, icon, editor, later, explore];
+  return [index, ...app.files, style, layout, icon, editor, explore];
 }
 
 /* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by

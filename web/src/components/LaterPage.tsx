@@ -6,12 +6,16 @@ import { loadLater, type Later } from "@/base/later";
 import { Failure, Loading } from "@/components/parts";
 
 export const laterPage = (pick: (later: Later) => ComponentType): ComponentType =>
+  pageOf(async () => pick(await loadLater()));
+
+/** A page of a file of its own. */
+export const pageOf = (load: () => Promise<ComponentType>): ComponentType =>
   function LaterPage() {
     const [loaded, setLoaded] = useState<{ view: ComponentType } | null>(null);
     const [error, setError] = useState<ApiError | null>(null);
     useEffect(() => {
-      loadLater().then(
-        (later) => setLoaded({ view: pick(later) }),
+      load().then(
+        (view) => setLoaded({ view }),
         (cause: Error) => setError(new ApiError(0, { detail: cause.message })),
       );
     }, []);

@@ -4,8 +4,8 @@
 #include "dashboard/query/table.h"
 #include "dashboard/query/table_csv.h"
 #include "dashboard/queue/job_values.h"
+#include "dashboard/routes/chosen.h"
 #include "dashboard/routes/route_support.h"
-#include "dashboard/routes/where.h"
 
 enum { MOST_RUNS = 5000 };
 
@@ -18,25 +18,15 @@ typedef struct collection {
     json_t *at;           /* the series of which it is asked */
     const char *baseline; /* a job, or NULL */
     json_t *from;         /* that job as one of `runs`, whether or not the condition holds; NULL */
-    json_t *named;        /* the jobs that are asked for, as keys, true once met; NULL: all */
+    json_t *named;        /* of routes/chosen.h */
 } collection;
-
-static bool is_asked(collection *c, const char *id)
-{
-    if (c->named == NULL)
-        return true;
-    if (json_object_get(c->named, id) == NULL)
-        return false;
-    json_object_set_new(c->named, id, json_true());
-    return true;
-}
 
 static bool take_job(void *self, const cse_job *job)
 {
     collection *c = self;
     cse_jobs *jobs = c->request->server->jobs;
     const bool is_baseline = c->baseline != NULL && strcmp(job->record.id, c->baseline) == 0;
-    const bool asked = is_asked(c, job->record.id);
+    const bool asked = cse_chosen_asks(c->named, job->record.id);
     if (!asked && !is_baseline)
         return true;
     json_t *shown = cse_job_json(jobs, job), *values = cse_job_values(jobs, job);
@@ -152,38 +142,15 @@ static bool has_baseline(const collection *c, cse_answer *answer)
     return false;
 }
 
-/* ---- runs by their ids ---- */
-
-static void read_named(collection *c)
-{
-    const json_t *ids = json_object_get(c->request->values, "runs");
-    size_t i;
-    json_t *id;
-    c->named = ids != NULL ? json_object() : NULL;
-    json_array_foreach(ids, i, id)
-        json_object_set_new(c->named, json_string_value(id), json_false());
-}
-
-static bool has_named(const collection *c, cse_answer *answer)
-{
-    const char *id;
-    json_t *met;
-    json_object_foreach(c->named, id, met) if (!json_is_true(met))
-    {
-        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "there is no job \"%s\"", id);
-        return false;
-    }
-    return true;
-}
-
 static void get_experiments(const cse_request *request, cse_answer *answer)
 {
     collection c = { .request = request, .baseline = cse_request_text(request, "baseline", NULL) };
     if (read_step(&c, answer) && cse_where_read(request, answer, &c.where)) {
         c.runs = json_array();
-        read_named(&c);
+        c.named = cse_chosen_read(request);
         cse_jobs_each(request->server->jobs, take_job, &c);
-        if (cse_where_end(&c.where, answer) && has_named(&c, answer) && has_baseline(&c, answer))
+        if (cse_where_end(&c.where, answer) && cse_chosen_all_met(c.named, answer) &&
+            has_baseline(&c, answer))
             answer_table(&c, answer);
     }
     json_decref(c.runs);
@@ -195,9 +162,7 @@ static void get_experiments(const cse_request *request, cse_answer *answer)
 static const char parameters[] = CSE_WHERE_PARAMETER
     "columns? [,string 1..200] ..100  # names as in where; absent: the settings that differ "
     "between the runs, labels, and series\n"
-    "  = [\"optimizer.SGD.lr\", \"min(val_loss)\"]\n"
-    "runs? [,JobId] 1..1000  # only these jobs\n"
-    "  = [\"mnist-1\", \"mnist-2\"]\n"
+    "  = [\"optimizer.SGD.lr\", \"min(val_loss)\"]\n" CSE_CHOSEN_PARAMETER
     "group_by? [,string 1..200] ..5  # names in which the runs of a group are alike\n"
     "  = [\"optimizer.SGD.lr\"]\n"
     "at_step? integer 1..  # the step of at(SERIES) in the other parameters: the newest value up "

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/bins.h"
 #include "store/reader.h"
 #include "store/store.h"
 #include "tests/support/expect.h"
@@ -215,6 +216,76 @@ START_TEST(any_resolution_sums_up_the_points)
 }
 END_TEST
 
+/* Each point of the ranges once, from the points themselves. */
+static void count_points(int series, const cse_bin_range *range, cse_bin *bins)
+{
+    for (int a = 0; a < ATTEMPTS; a++)
+        for (int i = 0; i < all[series][a].count; i++) {
+            const int64_t step = all[series][a].steps[i], from = step - range->first;
+            const double value = all[series][a].values[i];
+            if (from < 0 || from / range->width >= range->count)
+                continue;
+            cse_bin *bin = &bins[from / range->width];
+            const bool is_first = bin->finite + bin->not_finite == 0;
+            bin->first_step = is_first || step < bin->first_step ? step : bin->first_step;
+            bin->last_step = step > bin->last_step ? step : bin->last_step;
+            bin->finite += isfinite(value);
+            bin->not_finite += !isfinite(value);
+            bin->sum += isfinite(value) ? value : 0; /* exact */
+        }
+}
+
+static void compare_bins(cse_store_reader *reader, int series, const cse_bin_range *range)
+{
+    cse_bin *got = calloc((size_t)range->count, sizeof *got);
+    cse_bin *wanted = calloc((size_t)range->count, sizeof *wanted);
+    count_points(series, range, wanted);
+    ck_assert_int_eq(cse_store_reader_bins(reader, names[series], range, got), CSE_OK);
+    for (int i = 0; i < range->count; i++) {
+        ck_assert_int_eq(got[i].finite, wanted[i].finite);
+        ck_assert_int_eq(got[i].not_finite, wanted[i].not_finite);
+        ck_assert_int_eq(got[i].first_step, wanted[i].first_step);
+        ck_assert_int_eq(got[i].last_step, wanted[i].last_step);
+        same(got[i].sum, wanted[i].sum);
+    }
+    free(got);
+    free(wanted);
+}
+
+START_TEST(ranges_of_steps_have_each_point_once)
+{
+    cse_store_reader *reader = NULL;
+    cse_bin none;
+    drawn = (uint64_t)_i + 77;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+        write_attempt(attempt);
+    ck_assert_int_eq(cse_store_reader_open(folder, &reader), CSE_OK);
+    for (int i = 0; i < QUERIES; i++) {
+        const cse_bin_range range = { .first = 1 + draw(i % 2 == 0 ? 2 : MOST_POINTS),
+                                      .width = 1 + draw(i % 3 == 0 ? 4 : 900),
+                                      .count = 1 + (int)draw(300) };
+        for (int s = 0; s < SERIES; s++)
+            compare_bins(reader, s, &range);
+    }
+    const cse_bin_range whole = { .first = 1, .width = INT32_MAX, .count = 1 };
+    ck_assert_int_eq(cse_store_reader_bins(reader, "no such series", &whole, &none), CSE_OK);
+    ck_assert_int_eq(none.finite + none.not_finite, 0);
+    cse_store_reader_close(&reader);
+}
+END_TEST
+
+START_TEST(widths_lie_near_those_of_buckets)
+{
+    static const int64_t wanted[][4] = {
+        { 1, 100, 100, 1 },        { 1, 0, 100, 1 },         { 1, 801, 100, 16 },
+        { 1, 700, 100, 7 },        { 1, 100000, 120, 1024 }, { 501, 1000, 100, 5 },
+        { 1, 1000000, 250, 4096 },
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        ck_assert_int_eq(cse_bin_width(wanted[i][0], wanted[i][1], wanted[i][2]), wanted[i][3]);
+}
+END_TEST
+
 /* The case in which a whole level alone gave 59 rows of 468. */
 START_TEST(little_more_points_than_rows_make_half_as_many_rows_at_least)
 {
@@ -253,6 +324,8 @@ int main(void)
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_set_timeout(cases, 120);
     tcase_add_loop_test(cases, any_resolution_sums_up_the_points, 0, 3);
+    tcase_add_loop_test(cases, ranges_of_steps_have_each_point_once, 0, 3);
+    tcase_add_test(cases, widths_lie_near_those_of_buckets);
     tcase_add_test(cases, little_more_points_than_rows_make_half_as_many_rows_at_least);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -28,6 +28,11 @@ const PAGES = {
       "sweep-5,sweep-6,sweep-7&limits=trainer.init.optimizer.SGD.lr~0.005~0.02",
     ".explore .importance",
   ],
+  "compare-bands": [
+    "/compare?runs=gpt2-live,million,resumed,failed&group=~seed&metrics=loss",
+    ".chips >> text=lr 0.05",
+  ],
+  "compare-filter": ["/compare?filter=&group=team&band=range&metrics=loss", ".chip >> text=team"],
   "compare-none": ["/compare", "text=No runs are chosen"],
   pulse: [`${job}/pulse`, "text=What stands out"],
   failed: ["/jobs/failed/pulse", "text=the loss scale is at its floor"],

@@ -115,3 +115,49 @@ export function comparisonOf(jobs) {
     })),
   };
 }
+
+/* The series of a run over the same steps as that of all others. */
+const LAST = 400;
+const RANGES = 100;
+const valueAt = (i, name, step) =>
+  (name.startsWith("val_") ? 1.05 : 1) * (2.3 * Math.exp(-step / (120 + 20 * i)) + 0.1 * i);
+
+/** What GET /api/v1/curves says of them. */
+export function curvesOf(jobs, query) {
+  const names = (query.get("names") ?? "").split(",").filter((name) => /^(val_)?loss$/.test(name));
+  const steps = Array.from({ length: RANGES }, (_, i) => ((i + 1) * LAST) / RANGES);
+  const by = query.has("but") ? [LR] : (query.get("group_by")?.split(",") ?? null);
+  const groups = new Map();
+  jobs.forEach((job, i) => {
+    const key = by && [by[0] === LR ? 0.1 / ((i % 2) + 1) : (job.labels[by[0]] ?? null)];
+    const text = key ? JSON.stringify(key) : job.id;
+    groups.set(text, { key, members: [...(groups.get(text)?.members ?? []), i] });
+  });
+  const all = [...groups.values()];
+  const valuesOf = (name, { members }) => {
+    const figures = steps.map((step) => figuresOf(members.map((i) => valueAt(i, name, step))));
+    const column = (member) => figures.map((one) => one[member]);
+    const values = { runs: members.length, not_finite: 0, mean: column("mean") };
+    if (!by) return values;
+    const more = ["deviation", "minimum", "maximum", "count"];
+    return { ...values, ...Object.fromEntries(more.map((one) => [one, column(one)])) };
+  };
+  return {
+    total: jobs.length,
+    width: LAST / RANGES,
+    names: ["loss", "val_loss"],
+    by,
+    runs: jobs.map(({ id, name, state }) => ({ id, name, state })),
+    lines: all.map(({ key, members }) => ({
+      key,
+      runs: members.map((i) => jobs[i].id),
+      batch_size: 64,
+    })),
+    series: names.map((name) => ({
+      name,
+      step: steps.map((step) => step - LAST / RANGES + 1),
+      last_step: steps,
+      lines: all.map((one) => valuesOf(name, one)),
+    })),
+  };
+}

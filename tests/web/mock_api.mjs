@@ -1,7 +1,7 @@
 /* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
 import { confusionOf, dataOf, samplesOf, validationOf } from "./made_up_samples.mjs";
-import { comparisonOf, experimentsOf } from "./made_up_experiments.mjs";
+import { comparisonOf, curvesOf, experimentsOf } from "./made_up_experiments.mjs";
 import { readFileSync, readdirSync } from "node:fs";
 import {
   MadeUpJob,
@@ -384,6 +384,12 @@ export class MockApi {
       const runs = url.searchParams.get("runs")?.split(",");
       const asked = jobs.filter((one) => !runs || runs.includes(one.id));
       return [200, experimentsOf(asked, url.searchParams)];
+    }
+    if (path === "/api/v1/curves") {
+      const { jobs } = this.list(url.searchParams);
+      const runs = url.searchParams.get("runs")?.split(",");
+      const asked = jobs.filter((one) => !runs || runs.includes(one.id));
+      return [200, curvesOf(asked, url.searchParams)];
     }
     if (path === "/api/v1/comparison") {
       const ids = (url.searchParams.get("runs") ?? "").split(",");

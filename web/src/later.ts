@@ -8,5 +8,4 @@ export { placeMarks } from "@/marks/marks";
 export { readMarks } from "@/marks/read";
 export { Samples } from "@/samples/Samples";
 export { Strip } from "@/marks/Strip";
-export { Plan } from "@/plan/Plan";
 export { SweepsPage } from "@/sweeps/SweepsPage";

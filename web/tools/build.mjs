@@ -22,6 +22,7 @@ const BUDGETS = {
   "the page Submit": 160 * 1024,
   "the file of later": 24 * 1024,
   "the pages of the cockpit": 32 * 1024,
+  "the page Compare": 16 * 1024,
   "the pages Compare and Sweeps": 20 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -63,11 +64,10 @@ function bundle(entry, extra = {}) {
   return { js: text(".js") ?? "", css: text(".css") ?? "" };
 }
 
-/* The main program, and what it loads when a page is opened, by name; what several of them need are
- * files of their own. */
-const APART = ["later.js", "cockpit.js"];
-
-function bundleApart(entry, extra) {
+/* The main program, and what it loads when a page is opened; what several of them need are files of
+ * their own. esbuild's own hashes depend on where the packages lie: names are put in here, of each file
+ * once those of all that it names are known. */
+function bundleApart(entry, later, extra) {
   const { outputFiles } = esbuild.buildSync({
     ...shared,
     entryPoints: [join(web, entry)],
@@ -81,55 +81,66 @@ function bundleApart(entry, extra) {
   });
   const files = new Map(outputFiles.map((file) => [basename(file.path), file.text]));
   const styles = [...files].filter(([name]) => name.endsWith(".css"));
-  const scripts = new Map([...files].filter(([name]) => name.endsWith(".js")));
-  /* A chunk of an import is named as the file that is imported. */
-  for (const wanted of APART) {
-    const found = [...scripts.keys()].find(
-      (name) => name.replace(/-[A-Z0-9]+\.js$/, ".js") === wanted,
-    );
-    if (!found) throw new Error(`the bundle has no ${wanted}: ${[...scripts.keys()].join()}`);
-    const text = scripts.get(found);
-    scripts.delete(found);
-    for (const [name, other] of scripts)
-      scripts.set(name, other.replaceAll(`"./${found}"`, `"./${wanted}"`));
-    scripts.set(wanted, text);
-  }
-  if (styles.length !== 1) throw new Error("the bundle has not one file of styles");
-  return { css: styles[0][1], scripts };
-}
-
-/* Gives each script the name of its content, once those that it loads have theirs: esbuild's own
- * hashes depend on where the packages lie. */
-function nameScripts(scripts) {
-  const named = new Map();
-  const label = (name) =>
-    ({ "main.js": "app", "later.js": "later", "cockpit.js": "cockpit" })[name] ?? "common";
-  while (named.size < scripts.size) {
-    const next = [...scripts].find(
-      ([name, text]) =>
-        !named.has(name) &&
-        [...scripts.keys()].every((other) => named.has(other) || !text.includes(`"./${other}"`)),
-    );
-    if (!next)
+  const left = new Map([...files].filter(([name]) => name.endsWith(".js")));
+  const own = (name) => name.replace(/-[A-Z0-9]+\.js$|\.js$/, "");
+  if (styles.length !== 1 || Object.keys(later).some((name) => !namedBy(left, own, name)))
+    throw new Error(`the bundle is of other files: ${[...files.keys()].join()}`);
+  const needed = neededBy(left, "main.js");
+  const kindOf = (name) => {
+    if (own(name) === "main") return "app";
+    if (own(name) !== "chunk") return own(name);
+    return needed.has(name) ? "common" : "shared";
+  };
+  const done = new Map();
+  while (left.size > 0) {
+    const free = [...left].filter(([, text]) => [...left.keys()].every((one) => !names(text, one)));
+    if (free.length === 0)
       throw new Error(
-        "what later.ts or cockpit.ts needs loads it: it has to be given what loads it, as a property",
+        "what is loaded later loads itself: it has to be given what loads it, as a property",
       );
-    let [name, text] = next;
-    for (const [other, file] of named)
-      text = text.replaceAll(`"./${other}"`, JSON.stringify(file.path.replace("/assets/", "./")));
-    named.set(name, asset(label(name), "js", text));
+    for (const [name, text] of free) {
+      left.delete(name);
+      const told = [...done].reduce(
+        (all, [known, { path }]) =>
+          all.replaceAll(`"./${known}"`, `".${path.replace("/assets", "")}"`),
+        text,
+      );
+      done.set(name, { ...asset(kindOf(name), "js", told), of: later[own(name)], text });
+    }
   }
-  return named;
+  /* Parts that only later files need are of these. */
+  const all = [...done].map(([name, { text, ...file }]) =>
+    kindOf(name) === "shared" ? { ...file, of: ownerOf(done, name) } : file,
+  );
+  const pathOf = (name) => done.get(name).path;
+  return {
+    css: styles[0][1],
+    script: done.get("main.js"),
+    needed: [...needed].map(pathOf),
+    files: all,
+  };
 }
 
-/* What the first page needs of them: all that main.js imports, directly or by another. */
-function neededAtFirst(scripts) {
-  const needed = new Set(["main.js"]);
-  for (const name of needed)
-    for (const other of scripts.keys())
-      if (!APART.includes(other) && scripts.get(name).includes(`"./${other}"`)) needed.add(other);
+const names = (text, file) => text.includes(`"./${file}"`);
+const namedBy = (files, own, name) => [...files.keys()].some((file) => own(file) === name);
+
+/* What a program imports, and what that does. */
+function neededBy(files, program) {
+  const needed = new Set();
+  const take = (text) => {
+    for (const [name, more] of files) {
+      if (needed.has(name) || !new RegExp(`(from|import)"\\./${name}"`).test(text)) continue;
+      needed.add(name);
+      take(more);
+    }
+  };
+  take(files.get(program));
   return needed;
 }
+
+/* Of a part that several later files share the first that names it. */
+const ownerOf = (files, part) =>
+  [...files].find(([, { text, of }]) => of !== undefined && names(text, part))?.[1].of;
 
 function asset(name, extension, text) {
   const bytes = Buffer.from(text);
@@ -143,7 +154,12 @@ function pageFiles() {
   const editor = { ...asset("editor", "js", code.js), of: "the page Submit" };
   const drawn = bundle("src/explore/main.ts", { format: "esm" });
   const explore = { ...asset("explore", "js", drawn.js), of: "the pages Compare and Sweeps" };
-  const app = bundleApart("src/main.tsx", {
+  const later = {
+    later: "the file of later",
+    compare: "the page Compare",
+    cockpit: "the pages of the cockpit",
+  };
+  const app = bundleApart("src/main.tsx", later, {
     external: ["/assets/*"],
     define: {
       WORKER_URL: JSON.stringify(layout.path),
@@ -153,23 +169,15 @@ function pageFiles() {
     },
   });
   const icon = asset("icon", "svg", readFileSync(join(web, "src/icon.svg")));
-  const named = nameScripts(app.scripts);
-  const first = neededAtFirst(app.scripts);
-  const of = { "later.js": "the file of later", "cockpit.js": "the pages of the cockpit" };
-  for (const [name, file] of named)
-    if (!first.has(name)) file.of = of[name] ?? "the pages of the cockpit";
-  const script = named.get("main.js");
-  const preloads = [...named]
-    .filter(([name]) => first.has(name) && name !== "main.js")
-    .map(([, file]) => `<link rel="modulepreload" href="${file.path}">`);
   const style = asset("app", "css", app.css);
+  const preload = app.needed.map((path) => `<link rel="modulepreload" href="${path}">`).join("\n");
   const html = readFileSync(join(web, "src/index.html"), "utf8")
     .replace("{{icon}}", icon.path)
     .replace("{{style}}", style.path)
-    .replace("{{preloads}}", preloads.join("\n"))
-    .replace("{{script}}", script.path);
+    .replace("{{preload}}", preload)
+    .replace("{{script}}", app.script.path);
   const index = { path: "/index.html", bytes: Buffer.from(html) };
-  return [index, ...named.values(), style, layout, icon, editor, explore];
+  return [index, ...app.files, style, layout, icon, editor, explore];
 }
 
 /* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by

@@ -1,12 +1,19 @@
-/* What is loaded when it is first needed: a file beside the main program, with all that few visits
- * want (src/later.ts). */
+/* What is loaded when it is first needed: files beside the main program, with what few visits want
+ * (src/later.ts), what the page Compare does (src/compare.ts), and the pages that show how the step
+ * and its machines work (src/cockpit.ts). */
 export type Later = typeof import("@/later");
+export type Cockpit = typeof import("@/cockpit");
 
-let loading: Promise<Later> | undefined;
+/* Tried again when it could not be loaded. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () =>
+    (loading ??= load().catch((cause: Error) => {
+      loading = undefined;
+      throw cause;
+    }));
+}
 
-/** Tried again when it could not be loaded. */
-export const loadLater = (): Promise<Later> =>
-  (loading ??= import("@/later").catch((cause: Error) => {
-    loading = undefined;
-    throw cause;
-  }));
+export const loadLater = once(() => import("@/later"));
+export const loadCompare = once(() => import("@/compare"));
+export const loadCockpit = once(() => import("@/cockpit"));

@@ -61,6 +61,9 @@ const swatch = (curve: Curve) => (
   />
 );
 
+/* Of a thousand curves nobody reads each. */
+const MOST_ROWS = 16;
+
 function lastValue(curve: Curve): number | null {
   for (let i = curve.y.length - 1; i >= 0; i--) if (curve.y[i] != null) return curve.y[i] as number;
   return null;
@@ -76,9 +79,11 @@ function distinct(curves: Curve[]): Curve[] {
 }
 
 function describe(title: string, curves: Curve[]): string {
-  const parts = curves
-    .filter((curve) => !curve.dimmed)
+  const own = curves.filter((curve) => !curve.dimmed);
+  const parts = own
+    .slice(0, MOST_ROWS)
     .map((curve) => `${curve.label}: last value ${number(lastValue(curve))}`);
+  if (own.length > MOST_ROWS) parts.push(`And ${own.length - MOST_ROWS} more curves`);
   return (
     `${title}. ${parts.join(". ") || "No points yet"}. ` +
     "Arrow keys move, plus and minus scale, zero shows all."
@@ -113,6 +118,7 @@ function missingText(curves: Curve[], axis: AxisKind, logarithmic: boolean): str
       const what = total === 1 ? "value is" : "values are";
       texts.push(`${of}${integer(total)} ${what} NaN or infinite, ${axis} ${where}`);
     }
+    if (curve.lost) texts.push(`${of}${integer(curve.lost)} values are NaN or infinite`);
     const low = logarithmic ? curve.y.filter((value) => value != null && value <= 0).length : 0;
     if (low > 0)
       texts.push(`${of}${integer(low)} of ${integer(curve.y.length)} points are zero or negative`);
@@ -135,14 +141,18 @@ function Missing({ curves, axis, logarithmic }: ChartProps) {
   );
 }
 
-/* The readings of one place: a line a run; a branch that was left only where nothing else is. */
-function rowsOf(readings: Reading[]): Reading[] {
+/* The readings of one place: a line a run; a branch that was left only where nothing else is. Of many
+ * those that are nearest to the cursor's height. */
+function rowsOf(readings: Reading[], y: number): Reading[] {
   const rows = new Map<string, Reading>();
   for (const one of readings) {
     const known = rows.get(one.curve.label);
     if (!known || (known.curve.dimmed && !one.curve.dimmed)) rows.set(one.curve.label, one);
   }
-  return [...rows.values()];
+  const all = [...rows.values()];
+  if (all.length <= MOST_ROWS) return all;
+  const far = (one: Reading) => (one.value === null ? Infinity : Math.abs(one.value - y));
+  return all.sort((a, b) => far(a) - far(b)).slice(0, MOST_ROWS);
 }
 
 function tipRow({ curve, value }: Reading): HTMLElement {
@@ -165,9 +175,9 @@ function showReadings(
   caption: HTMLElement,
   head: string,
   readings: Reading[],
-  place: { left: number; isOwn: boolean; width: number },
+  place: { left: number; isOwn: boolean; y: number; width: number },
 ): void {
-  const rows = rowsOf(readings);
+  const rows = rowsOf(readings, place.y);
   tip.hidden = !place.isOwn || rows.length === 0;
   caption.textContent =
     rows.length === 0 || place.isOwn

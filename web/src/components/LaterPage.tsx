@@ -2,17 +2,23 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentType } from "preact";
 import { ApiError } from "@/api/transport";
-import { loadCockpit, type Cockpit } from "@/base/cockpit";
-import { loadLater, type Later } from "@/base/later";
+import { loadCockpit, loadLater, type Cockpit, type Later } from "@/base/later";
 import { Failure, Loading } from "@/components/parts";
 
-function pageFrom<T>(load: () => Promise<T>, pick: (loaded: T) => ComponentType): ComponentType {
-  return function LaterPage() {
+export const laterPage = (pick: (later: Later) => ComponentType): ComponentType =>
+  pageOf(async () => pick(await loadLater()));
+
+export const cockpitPage = (pick: (cockpit: Cockpit) => ComponentType): ComponentType =>
+  pageOf(async () => pick(await loadCockpit()));
+
+/** A page of a file of its own. */
+export const pageOf = (load: () => Promise<ComponentType>): ComponentType =>
+  function LaterPage() {
     const [loaded, setLoaded] = useState<{ view: ComponentType } | null>(null);
     const [error, setError] = useState<ApiError | null>(null);
     useEffect(() => {
       load().then(
-        (file) => setLoaded({ view: pick(file) }),
+        (view) => setLoaded({ view }),
         (cause: Error) => setError(new ApiError(0, { detail: cause.message })),
       );
     }, []);
@@ -21,10 +27,3 @@ function pageFrom<T>(load: () => Promise<T>, pick: (loaded: T) => ComponentType)
     const View = loaded.view;
     return <View />;
   };
-}
-
-export const laterPage = (pick: (later: Later) => ComponentType): ComponentType =>
-  pageFrom(loadLater, pick);
-
-export const cockpitPage = (pick: (cockpit: Cockpit) => ComponentType): ComponentType =>
-  pageFrom(loadCockpit, pick);

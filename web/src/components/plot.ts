@@ -35,6 +35,8 @@ export interface Curve {
   width?: number;
   /** Where values were NaN or infinite, and how many of them stand for each place. */
   notFinite?: { x: number[]; count: number[] };
+  /** How many values were NaN or infinite, where it is not known at which places. */
+  lost?: number;
 }
 
 /** What stands under the cursor: a row a curve, in their order. */
@@ -86,7 +88,11 @@ function columnsOf(curves: Curve[], logarithmic: boolean): uPlot.AlignedData {
     return [x, shown(y), ...edges] as uPlot.AlignedData;
   });
   if (tables.length === 0) return [[]] as unknown as uPlot.AlignedData;
-  return tables.length === 1 ? (tables[0] as uPlot.AlignedData) : uPlot.join(tables);
+  const [first] = tables as [uPlot.AlignedData];
+  /* A thousand curves over the same steps need no search for common ones. */
+  if (curves.every((curve) => curve.x === curves[0]?.x))
+    return [first[0], ...tables.flatMap((table) => table.slice(1))] as uPlot.AlignedData;
+  return uPlot.join(tables);
 }
 
 /* A change of these needs another plot; anything else is only new data. */
@@ -122,7 +128,7 @@ const positive = (column: Column): Column =>
 type CursorListener = (
   x: number,
   readings: Reading[],
-  place: { left: number; isOwn: boolean },
+  place: { left: number; isOwn: boolean; y: number },
 ) => void;
 
 export class Plot {
@@ -481,17 +487,18 @@ export class Plot {
   }
 
   private readCursor(u: uPlot): void {
-    const { left } = u.cursor;
+    const { left, top } = u.cursor;
     const range = this.range;
     if (left == null || left < 0 || !range)
-      return this.listener?.(0, [], { left: 0, isOwn: false });
+      return this.listener?.(0, [], { left: 0, isOwn: false, y: 0 });
     const x = u.posToVal(left, "x");
     const reach = (range[1] - range[0]) * REACH;
     const readings = this.curves.flatMap((curve): Reading[] => {
       const found = nearest(curve, x);
       return found && Math.abs(found.x - x) <= Math.max(reach, found.gap) ? [found] : [];
     });
-    return this.listener?.(x, readings, { left, isOwn: u.over.matches(":hover") });
+    const y = u.posToVal(top ?? 0, "y");
+    return this.listener?.(x, readings, { left, isOwn: u.over.matches(":hover"), y });
   }
 }
 

@@ -5,6 +5,7 @@ import { api, type ExperimentNames, type Experiments } from "@generated/client";
 import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Waiting } from "@/components/parts";
+import type { Source } from "@/experiments/shared";
 import { listOf } from "@/experiments/view";
 import type { Row } from "@/explore/columns";
 import type { ExploreHandle, ExploreProps } from "@/explore/main";
@@ -31,11 +32,11 @@ const load = (): Promise<ExploreModule> =>
     : (import(EXPLORE_URL) as Promise<ExploreModule>);
 
 /* First what there is, then its values. */
-async function readTable(ids: string[]): Promise<Experiments> {
-  const { names } = await api.getExperiments({ runs: ids, columns: ["state"] });
+async function readTable(source: Source): Promise<Experiments> {
+  const { names } = await api.getExperiments({ ...source, columns: ["state"] });
   const results = RESULTS.filter((name) => figuresOf(names).includes(name));
   const columns = [...new Set([...names.differing, ...results, ...figuresOf(names)])];
-  return api.getExperiments({ runs: ids, columns: columns.slice(0, MOST_COLUMNS) });
+  return api.getExperiments({ ...source, columns: columns.slice(0, MOST_COLUMNS) });
 }
 
 /** Rows, of which columns stand for settings and others for figures. */
@@ -134,13 +135,13 @@ export function ExploredTable({
 }
 
 export function Explore({
-  ids,
+  source,
   onPassing,
 }: {
-  ids: string[];
+  source: Source;
   onPassing: ExploreProps["onPassing"];
 }) {
-  const asked = useResource(() => readTable(ids), [ids.join()], RELOAD_MS);
+  const asked = useResource(() => readTable(source), [JSON.stringify(source)], RELOAD_MS);
   const table = useMemo(() => asked.data && exploredOf(asked.data), [asked.data]);
   return (
     <>

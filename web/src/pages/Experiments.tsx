@@ -18,7 +18,7 @@ import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
 import type { PageEntry } from "@/frame/page";
 
 const RELOAD_MS = 20_000;
-/* As many as the API compares. */
+/* As many as are ticked at once: their ids stand in the address. */
 const MOST_COMPARED = 50;
 const ROW = 34;
 const TALL_ROW = 48;
@@ -277,22 +277,40 @@ function SortPick({ table, view }: RowsProps) {
   );
 }
 
-function Chosen({ runs }: { runs: string[] }) {
+/* All runs of the table by its condition, or those that are ticked. */
+function compareLink(view: View, runs: string[]): string {
+  const group = view.group.length === 1 ? `&group=${encodeURIComponent(view.group[0] ?? "")}` : "";
+  const which =
+    runs.length > 0
+      ? `runs=${runs.map(encodeURIComponent).join(",")}`
+      : `filter=${encodeURIComponent(view.where)}`;
+  return href(`/compare?${which}${group}`);
+}
+
+function CompareAll({ table, view }: RowsProps) {
+  if (view.runs.length > 0 || table.rows.length < 2) return null;
+  const what = view.group.length === 1 ? "their means" : "all of them";
+  return (
+    <a class="button" href={compareLink(view, [])} title={`Curves of these runs: ${what}`}>
+      <Icon name="compare" />
+      Compare
+    </a>
+  );
+}
+
+function Chosen({ view }: { view: View }) {
+  const { runs } = view;
   if (runs.length === 0) return null;
   return (
     <div class="bulk" role="group" aria-label="Selected runs">
       <span>{runs.length} selected</span>
       <button onClick={() => setRuns([])}>none</button>
-      {runs.length > 1 && runs.length <= MOST_COMPARED && (
-        <a
-          class="button primary"
-          href={href(`/compare?runs=${runs.map(encodeURIComponent).join(",")}`)}
-        >
+      {runs.length > 1 && (
+        <a class="button primary" href={compareLink(view, runs)}>
           <Icon name="compare" />
           compare
         </a>
       )}
-      {runs.length > MOST_COMPARED && <span>at most {MOST_COMPARED} can be compared</span>}
     </div>
   );
 }
@@ -334,7 +352,8 @@ export function ExperimentsPage() {
   return (
     <>
       <PageHeader title="Experiments" note={noteOf(data)}>
-        <Chosen runs={view.runs} />
+        <Chosen view={view} />
+        {data && <CompareAll table={data} view={view} />}
         {view.baseline && <button onClick={() => setQuery({ baseline: null })}>no baseline</button>}
         {data && <SortPick table={data} view={view} />}
         {data && <GroupPick table={data} view={view} />}

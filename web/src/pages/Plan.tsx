@@ -1,5 +1,5 @@
 /* What training would take on other numbers of hosts; the page itself is loaded when it is opened. */
-import { laterPage } from "@/components/LaterPage";
+import { cockpitPage } from "@/components/LaterPage";
 import type { PageEntry } from "@/frame/page";
 
 export const page: PageEntry = {
@@ -8,7 +8,7 @@ export const page: PageEntry = {
   title: "Plan",
   icon: "cluster",
   key: "h",
-  view: laterPage((later) => later.Plan),
+  view: cockpitPage((cockpit) => cockpit.Plan),
   ofJob: true,
   live: true,
 };

@@ -1,0 +1,2 @@
+/* Loaded by base/later.ts: what the page Compare alone needs. */
+export { Compare } from "@/experiments/ComparePage";

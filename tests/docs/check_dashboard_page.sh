@@ -20,7 +20,7 @@ marks_in_sources() {
     sed -n '/MARK_WORDS/,/^};/s/^  [a-z]*: "\(.*\)",/\1/p' "$tree/web/src/marks/marks.ts" | sort
 }
 marks_on_page() { # one file
-    sed -n '/^## Marks/,/^## Keys/s/^| \([a-z][a-z ]*\) | .*/\1/p' "$1" | sort
+    sed -n '/^## Marks/,/^## [^M]/s/^| \([a-z][a-z ]*\) | .*/\1/p' "$1" | sort
 }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "engine/base/text.h"
@@ -31,9 +32,11 @@ static cse_status copy_pages(const char *from, sqlite3 *to, const char *path)
     return code == SQLITE_OK ? CSE_OK : fail(to, path);
 }
 
-/* Logs, events and samples of the time are those of the other run. */
-static cse_status cut(sqlite3 *handle, const char *path, const char *to, int64_t step)
+/* Logs, events and samples of the time are those of the other run, folders[0]; the new run is in
+ * folders[1]. */
+static cse_status cut(sqlite3 *handle, const char *path, const char *const folders[2], int64_t step)
 {
+    const char *from = folders[0], *to = folders[1];
     const int64_t attempt =
         cse_sql_integer(handle, "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'attempt'");
     char *sql = sqlite3_mprintf(
@@ -43,8 +46,9 @@ static cse_status cut(sqlite3 *handle, const char *path, const char *to, int64_t
         "UPDATE checkpoints SET path = %Q || '/checkpoint_' || step || '.mdl';"
         "DELETE FROM run WHERE key IN ('id', 'created_ms', 'phase', 'identity', 'weights_digest',"
         " 'control_endpoint', 'events_endpoint', 'waiting_for');"
-        "UPDATE run SET value = '%lld' WHERE key = 'last_step'",
-        (long long)step, to, (long long)step);
+        "UPDATE run SET value = '%lld' WHERE key = 'last_step';"
+        "INSERT OR REPLACE INTO run VALUES('forked_from', %Q), ('forked_at', '%lld')",
+        (long long)step, to, (long long)step, from, (long long)step);
     int code = sqlite3_exec(handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code =
@@ -61,15 +65,17 @@ static cse_status cut(sqlite3 *handle, const char *path, const char *to, int64_t
 cse_status cse_store_fork(const char *from, const char *to, int64_t step)
 {
     cse_database *database = NULL;
-    char path[PATH_MAX];
+    char path[PATH_MAX], whole[PATH_MAX];
     snprintf(path, sizeof path, "%s/run.db", to);
+    if (realpath(from, whole) == NULL)
+        snprintf(whole, sizeof whole, "%s", from);
     if (access(path, F_OK) == 0)
         return cse_fail(CSE_CANNOT_CREATE, "%s: there is a run already", path);
     CSE_TRY(cse_database_open(to, &database));
     sqlite3 *handle = cse_database_handle(database);
     cse_status status = copy_pages(from, handle, path);
     if (status == CSE_OK)
-        status = cut(handle, path, to, step);
+        status = cut(handle, path, (const char *const[]){ whole, to }, step);
     if (status == CSE_OK)
         status = cse_database_end(database);
     cse_database_close(&database);

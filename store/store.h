@@ -3,33 +3,34 @@
  *
  * One process writes: the run's coordinator, which holds model_dir/run.lock while it lives. Rows
  * are copied into a bounded queue, and the store's own thread writes them a few times a second; no
- * call waits for a disk, and a step's values cost well under a microsecond. When the queue is full,
- * samples (timeline, kernels, topology, numerics) are dropped first, then points, closures and log
- * lines, each counted and noted in a `gap` event; transitions, checkpoints, artefacts and keys of
- * the run never are. When the disk is full or broken, training goes on: rows wait in memory, a log
- * line warns, and they are written when there is room again.
+ * call waits for a disk, and a step's values cost well under a microsecond. When the queue is
+ * full, samples (timeline, kernels, topology, numerics) are dropped first, then points, closures
+ * and log lines, each counted and noted in a `gap` event; transitions, checkpoints, artefacts and
+ * keys of the run never are. When the disk is full or broken, training goes on: rows wait in
+ * memory, a log line warns, and they are written when there is room again.
  *
  * Keys of the table `run` that csengine sets: id, name, created_ms, model, optimizer,
  * config_digest, csengine_version, host, pid (of the coordinator), first_pid (of the process that
  * starts another coordinator; 0: none does), control_endpoint, events_endpoint, attempt, state,
  * last_step, run_last_step, batch_size, micro_batch_size, num_csx, seed, labels (JSON), compiled
  * (JSON), waiting_for, phase (JSON, as the event), hosts (JSON: run/record/membership_events.h),
- * dropped_series (named values that a step has beyond those recorded).
+ * dropped_series (named values that a step has beyond those recorded); of a fork (store/fork.h)
+ * also forked_from (absolute model_dir of the run whose past it shares) and forked_at (the last
+ * such step).
  *
  * Events go to the table `events` and, with the same ids, over a ZeroMQ PUB socket as two frames:
- * the type and {"id":..,"time_ms":..,"type":..,"payload":..}. Payloads:
- *     state, closure, checkpoint, log   the row of that table, column names as keys
- *     topology                          what cse_store_topology was given
- *     phase     what the run does, and recoveries: see store/phase_report.h
- *     metric    {"attempt":1,"series":{"loss":[[step,time_ms,value],...],...}}: all points since
- *               the last one
- *     numerics  {"attempt":1,"step":..,"tensors":..}: these rows are there now
- *     alert     {"condition":..,"values":..,"begins":true,"step":..,"time_ms":..}
- *     membership  a process that was replaced, a host that left or joined: see
- *               run/record/membership_events.h
- *     audit     a process that computed other bits than others: see run/record/recorder.c
- *     damaged   {"why":..,"set_aside":..,"kept":..,"incomplete":..}: run.db was replaced
- *     gap       {"points":..,"logs":..,"closures":..,"samples":..}: so many were dropped
+ * the type and {"id":..,"time_ms":..,"type":..,"payload":..}. Payloads:     state, closure,
+ * checkpoint, log   the row of that table, column names as keys     topology
+ * what cse_store_topology was given     phase     what the run does, and recoveries: see
+ * store/phase_report.h     metric
+ * {"attempt":1,"series":{"loss":[[step,time_ms,value],...],...}}: all points since
+ * the last one     numerics  {"attempt":1,"step":..,"tensors":..}: these rows are there now
+ * alert     {"condition":..,"values":..,"begins":true,"step":..,"time_ms":..}     membership  a
+ * process that was replaced, a host that left or joined: see
+ * run/record/membership_events.h     audit     a process that computed other bits than others: see
+ * run/record/recorder.c     damaged   {"why":..,"set_aside":..,"kept":..,"incomplete":..}: run.db
+ * was replaced     gap       {"points":..,"logs":..,"closures":..,"samples":..}: so many were
+ * dropped
  *
  * Every function but open accepts a store that is NULL, and then does nothing. All may be called
  * from any thread. */

@@ -3,10 +3,13 @@
 #include "dashboard/data/curves.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dashboard/api/route.h"
+#include "engine/base/arena.h"
 #include "engine/base/json.h"
+#include "store/replaced.h"
 
 enum { STEP, LAST_STEP, TIME_MS, VALUE, MINIMUM, MAXIMUM, MEAN, NOT_FINITE, COLUMNS };
 
@@ -21,13 +24,17 @@ static const struct {
 };
 
 /* The answer in the making, and the curve that is being read. */
-typedef struct writer {
+struct cse_curves {
     bool binary;
+    const char *more;       /* of each curve that is read now */
     cse_text head, numbers; /* JSON; with `binary`, the columns of all curves */
     cse_text columns[COLUMNS];
     cse_curve curve; /* its name is NULL before the first */
     int64_t rows, points;
-} writer;
+    bool has_curves, only_with_points;
+};
+
+typedef struct cse_curves writer;
 
 static void add_real(writer *w, int column, double number)
 {
@@ -92,26 +99,30 @@ static void end_curve(writer *w)
     for (int c = 0; c < COLUMNS; c++)
         if (w->curve.level > 0 || !columns[c].of_buckets)
             add_column(w, c);
-    cse_text_add_bytes(&w->head, "}", 1);
+    cse_text_add(&w->head, "%s}", w->more);
+    w->curve.name = NULL;
 }
 
 static void begin_curve(writer *w, const cse_curve *curve)
 {
-    cse_text_add(&w->head, "%s{\"name\":", w->curve.name != NULL ? "," : "");
+    cse_text_add(&w->head, "%s{\"name\":", w->has_curves ? "," : "");
+    w->has_curves = true;
     cse_json_add_string(&w->head, curve->name);
     cse_text_add(&w->head, ",\"attempt\":%lld", (long long)curve->attempt);
     w->curve = *curve;
     w->rows = w->points = 0;
 }
 
+/* Of a part of a run's history an attempt without points there is left out. */
 static void take_row(void *self, const cse_curve *curve, const cse_curve_row *row)
 {
-    if (row != NULL) {
-        add_row(self, row);
-        return;
-    }
-    end_curve(self);
-    begin_curve(self, curve);
+    writer *w = self;
+    if (row == NULL)
+        end_curve(w);
+    if (row == NULL ? !w->only_with_points : w->curve.name == NULL)
+        begin_curve(w, curve);
+    if (row != NULL)
+        add_row(w, row);
 }
 
 /* Length of the head, head, blanks, numbers. */
@@ -129,25 +140,49 @@ static void join_binary(const cse_text *head, const cse_text *numbers, cse_text 
         cse_text_add_bytes(out, numbers->data, numbers->size);
 }
 
-cse_status cse_curves_add(cse_store_reader *reader, const cse_metrics_query *query,
-                          const cse_curves_head *head, bool binary, cse_text *out)
+cse_curves *cse_curves_new(bool binary, bool only_with_points)
 {
-    writer w = { .binary = binary };
-    cse_text_add(&w.head, "{\"series\":[");
-    cse_status status = cse_store_reader_metrics(reader, query, take_row, &w);
-    end_curve(&w);
-    cse_text_add(&w.head,
+    cse_curves *w = cse_calloc(1, sizeof *w);
+    w->binary = binary;
+    w->only_with_points = only_with_points;
+    cse_text_add(&w->head, "{\"series\":[");
+    return w;
+}
+
+cse_status cse_curves_read(cse_curves *w, cse_store_reader *reader, const cse_metrics_query *query,
+                           const char *more)
+{
+    w->more = more;
+    const cse_status status = cse_store_reader_metrics(reader, query, take_row, w);
+    end_curve(w);
+    return status;
+}
+
+cse_status cse_curves_read_replaced(cse_curves *w, cse_store_reader *reader,
+                                    const cse_metrics_query *query, const char *more)
+{
+    w->more = more;
+    const cse_status status = cse_store_reader_replaced(reader, query, take_row, w);
+    end_curve(w);
+    return status;
+}
+
+void cse_curves_end(cse_curves **curves, const cse_curves_head *head, cse_text *out)
+{
+    cse_curves *w = *curves;
+    cse_text_add(&w->head,
                  "],\"names\":%s,\"attempts\":%lld,\"attempt_times\":%s,\"last_event_id\":%lld,"
                  "\"dropped_series\":%lld}",
                  head->names, (long long)head->attempts, head->times,
                  (long long)head->last_event_id, (long long)head->dropped_series);
-    if (binary)
-        join_binary(&w.head, &w.numbers, out);
+    if (w->binary)
+        join_binary(&w->head, &w->numbers, out);
     else
-        cse_text_add_bytes(out, w.head.data, w.head.size);
-    cse_text_clear(&w.head);
-    cse_text_clear(&w.numbers);
+        cse_text_add_bytes(out, w->head.data, w->head.size);
+    cse_text_clear(&w->head);
+    cse_text_clear(&w->numbers);
     for (int c = 0; c < COLUMNS; c++)
-        cse_text_clear(&w.columns[c]);
-    return status;
+        cse_text_clear(&w->columns[c]);
+    free(w);
+    *curves = NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dashboard/queue/job_derived.h"
+#include "dashboard/queue/job_fork.h"
 #include "dashboard/queue/job_health.h"
 #include "dashboard/queue/jobs_commands.h"
 #include "dashboard/queue/run_account.h"
@@ -353,6 +354,7 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job, const void *unused
                         progress_json(reader, failure, takes_steps(facts), &account));
     json_object_set_new(facts, "store_failure", store_failure_json(failure));
     json_object_set_new(facts, "health", cse_job_health(reader));
+    json_object_set_new(facts, "fork", cse_job_fork_json(&job->record, reader));
     json_decref(failure);
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
     return facts;

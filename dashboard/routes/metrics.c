@@ -2,7 +2,9 @@
 #include <stdlib.h>
 
 #include "dashboard/data/curves.h"
+#include "dashboard/queue/job_past.h"
 #include "dashboard/routes/route_support.h"
+#include "engine/base/arena.h"
 #include "engine/base/json.h"
 
 enum { MOST_NAMES = 101 };
@@ -22,29 +24,95 @@ static void take_times(void *self, const cse_row *row)
                  (long long)row->fields[1].integer, (long long)row->fields[2].integer);
 }
 
-static cse_status add_curves(const cse_request *request, cse_store_reader *reader,
-                             cse_curves_head *head, bool binary, cse_text *out)
+/* What is read, of which steps. */
+typedef struct reading {
+    const cse_request *request;
+    cse_curves *curves;
+    cse_metrics_query query;
+} reading;
+
+/* The steps that both the request and the part have; false: there are none. */
+static bool narrow(const reading *r, int64_t first, int64_t last, cse_metrics_query *query)
+{
+    *query = r->query;
+    query->attempt = 0;
+    query->first_step = first > query->first_step ? first : query->first_step;
+    query->last_step =
+        query->last_step == 0 || (last > 0 && last < query->last_step) ? last : query->last_step;
+    return query->last_step == 0 || query->first_step <= query->last_step;
+}
+
+static void add_past(cse_text *more, const cse_job_past *past)
+{
+    cse_text_add(more, ",\"past\":{\"job\":");
+    cse_json_add_string(more, past->job[0] != '\0' ? past->job : NULL);
+    cse_text_add(more, ",\"model_dir\":");
+    cse_json_add_string(more, past->model_dir[0] != '\0' ? past->model_dir : NULL);
+    cse_text_add(more, ",\"last\":%lld}", (long long)past->last);
+}
+
+/* A part whose folder is gone is left out. */
+static cse_status read_past(const reading *r, const cse_job_past *past)
+{
+    cse_readers *readers = r->request->server->readers;
+    cse_store_reader *reader = NULL;
+    cse_metrics_query query;
+    cse_text more = { 0 };
+    cse_status status = cse_readers_borrow(readers, past->source, &reader);
+    if (status != CSE_OK)
+        return status == CSE_NO_INPUT ? CSE_OK : status;
+    add_past(&more, past);
+    if (narrow(r, past->first, past->last, &query))
+        status = cse_curves_read(r->curves, reader, &query, more.data);
+    cse_readers_give_back(readers, past->source, &reader);
+    cse_text_clear(&more);
+    return status;
+}
+
+/* The oldest part first, then the run's own steps, and those of them that were done again. */
+static cse_status read_history(reading *r, const cse_server_run *run)
+{
+    cse_job_past *pasts = cse_calloc(CSE_MOST_PASTS, sizeof *pasts);
+    int64_t own = 1;
+    int count = cse_job_pasts(r->request->server->jobs, &run->job, pasts, &own);
+    cse_status status = CSE_OK;
+    cse_metrics_query query;
+    while (count > 0 && status == CSE_OK)
+        status = read_past(r, &pasts[--count]);
+    free(pasts);
+    if (status == CSE_OK && narrow(r, own > 1 ? own : 0, 0, &query))
+        status = cse_curves_read(r->curves, run->reader, &query, "");
+    if (status == CSE_OK)
+        status = cse_curves_read_replaced(r->curves, run->reader, &r->query, ",\"replaced\":true");
+    return status;
+}
+
+static cse_status add_curves(const cse_request *request, const cse_server_run *run,
+                             cse_curves_head *head, cse_curves *curves)
 {
     const char *names[MOST_NAMES] = { NULL };
     const json_t *wanted = json_object_get(request->values, "names");
     cse_run_status status;
     for (size_t i = 0; i < json_array_size(wanted) && i + 1 < MOST_NAMES; i++)
         names[i] = json_string_value(json_array_get(wanted, i));
-    const cse_metrics_query query = { .names = wanted != NULL ? names : NULL,
-                                      .attempt = cse_request_integer(request, "attempt", 0),
-                                      .first_step = cse_request_integer(request, "from", 0),
-                                      .last_step = cse_request_integer(request, "to", 0),
-                                      .max_points =
-                                          cse_request_integer(request, "max_points", 1000) };
+    reading r = { .request = request,
+                  .curves = curves,
+                  .query = { .names = wanted != NULL ? names : NULL,
+                             .attempt = cse_request_integer(request, "attempt", 0),
+                             .first_step = cse_request_integer(request, "from", 0),
+                             .last_step = cse_request_integer(request, "to", 0),
+                             .max_points = cse_request_integer(request, "max_points", 1000) } };
     /* Read first: an event that arrives meanwhile is sent twice rather than lost. */
-    CSE_TRY(cse_newest_event(reader, &head->last_event_id));
-    CSE_TRY(cse_store_reader_status(reader, &status));
+    CSE_TRY(cse_newest_event(run->reader, &head->last_event_id));
+    CSE_TRY(cse_store_reader_status(run->reader, &status));
     head->attempts = status.attempt;
     cse_text dropped = { 0 };
-    if (cse_store_reader_key(reader, "dropped_series", &dropped))
+    if (cse_store_reader_key(run->reader, "dropped_series", &dropped))
         head->dropped_series = strtoll(dropped.data, NULL, 10);
     cse_text_clear(&dropped);
-    return cse_curves_add(reader, &query, head, binary, out);
+    return cse_request_bool(request, "history")
+               ? read_history(&r, run)
+               : cse_curves_read(curves, run->reader, &r.query, "");
 }
 
 static void get_metrics(const cse_request *request, cse_answer *answer)
@@ -66,8 +134,10 @@ static void get_metrics(const cse_request *request, cse_answer *answer)
     cse_text_add(&times, "]");
     head.names = names.data;
     head.times = times.data;
+    cse_curves *curves = cse_curves_new(binary, cse_request_bool(request, "history"));
     if (status == CSE_OK)
-        status = add_curves(request, run.reader, &head, binary, &out);
+        status = add_curves(request, &run, &head, curves);
+    cse_curves_end(&curves, &head, &out);
     if (status == CSE_OK)
         cse_answer_text(answer, 200,
                         binary ? "application/vnd.csengine.columns" : "application/json", &out);
@@ -86,9 +156,18 @@ static const char parameters[] =
     "to? integer 0..  # last step\n"
     "max_points? integer 1..20000 = 1000  # rows for each series and attempt at most; where there "
     "are more points, neighbours are merged and more than half as many rows remain\n"
+    "history? boolean  # the run as one history: the past that it shares with the run it was "
+    "forked "
+    "from, as series with past, its own steps behind that, and steps that a later start did again, "
+    "as "
+    "series with replaced; absent: what the run has of each step, once\n"
     "attempt\n";
 
 static const char schemas[] =
+    "SharedPast\n"
+    "  job JobId|null  # whose steps these are; null: the run is no job here\n"
+    "  model_dir string|null  # its folder, where it was forked from there\n"
+    "  last integer 1..  # the step from which on the run went its own way\n"
     "MetricSeries  # Columns of equal length. Values that are not finite are null.\n"
     "  name string\n"
     "  attempt integer 0..\n"
@@ -105,6 +184,10 @@ static const char schemas[] =
     "  not_finite? [integer 0..]  # points of each bucket that are NaN or infinite; absent at "
     "level "
     "0\n"
+    "  past? SharedPast  # with history: steps that are shared with another run\n"
+    "  replaced? boolean  # with history: true where a later start did these steps again; no "
+    "figure "
+    "has them\n"
     "  = {\"name\": \"loss\", \"attempt\": 1, \"level\": 0, \"count\": 2, \"step\": [1, 2], "
     "\"time_ms\": [1700000000000, 1700000000020], \"value\": [2.3, 2.2]}\n"
     "AttemptTime  # When an attempt began, and when its time was last told.\n"

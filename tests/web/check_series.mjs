@@ -5,7 +5,7 @@
 import { Checks } from "./checks.mjs";
 import { importSources } from "./sources.mjs";
 
-const { curvesOf, tickText } = await importSources(process.argv[2], [
+const { curvesOf, lastOf, pastsOf, tickText } = await importSources(process.argv[2], [
   "job/series.ts",
   "components/axes.ts",
 ]);
@@ -47,6 +47,47 @@ const validation = xOf("val_loss", metrics).join(" ");
 checks.that(validation === "1.9", "a validation stands at its time since the start", validation);
 const old = xOf("loss", { ...metrics, attempt_times: [] });
 checks.that(old.includes("0,0.5,1"), "a store without times begins with its first point", old);
+
+/* A run that shares steps 1 to 3 with another one, and did 6 and 7 twice. */
+const past = { job: "a", model_dir: null, last: 3 };
+const forked = {
+  names: ["loss"],
+  attempt_times: [],
+  series: [
+    { ...series("loss", 1, [1, 2, 3], [10, 20, 30]), past },
+    series("loss", 1, [4, 5], [40, 50]),
+    series("loss", 2, [6, 7, 8], [80, 90, 100]),
+    { ...series("loss", 1, [6, 7], [60, 70]), value: [9, 9], replaced: true },
+  ],
+};
+const STEPS = { ...OPTIONS, axis: "step", label: "b", colour: "--series-0" };
+const drawn = (options = {}) => curvesOf("loss", forked, undefined, { ...STEPS, ...options });
+const described = (curves) =>
+  curves.map((one) => `${one.label}${one.dimmed ? " grey" : ""} ${one.x.join()}`).join("; ");
+const whole = described(drawn());
+checks.that(
+  whole === "b grey 6,7; a, shared to step 3 1,2,3; b 6,7,8; b 3,4,5",
+  "a shared past, a run's own steps that are joined to it, and replaced ones in grey",
+  whole,
+);
+const [grey] = drawn();
+checks.that(grey.colour === "--text-faint" && grey.dimmed, "replaced steps are grey", grey.colour);
+const hidden = described(drawn({ hidesReplaced: true, drawsPast: () => false }));
+checks.that(hidden === "b 6,7,8; b 3,4,5", "both can be left out", hidden);
+checks.that(
+  described(drawn({ axis: "elapsed" })).includes("shared") === false,
+  "not along its time",
+);
+checks.that(lastOf("loss", forked) === 1, "the last value is none that was replaced");
+const runOf = (id, last) => ({
+  id,
+  metrics: { series: last ? [{ past: { ...past, last } }] : [] },
+});
+const who = (runs) => runs.map((run) => pastsOf(runs)(run)(past)).join();
+checks.that(who([runOf("b", 3), runOf("c", 5)]) === "false,true", "two forks: drawn once");
+checks.that(who([runOf("b", 3), runOf("a", 0)]) === "false,false", "the run itself draws it");
+const off = [runOf("b", 3), { ...runOf("a", 0), hidden: true }];
+checks.that(who(off) === "true,false", "unless it is hidden");
 
 /* Ticks about 0.001, and those of small values alone. */
 const ticks = (values, increment) =>

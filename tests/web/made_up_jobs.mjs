@@ -255,6 +255,7 @@ export class MadeUpJob {
       resources: { cores: 2 },
       model_dir: `runs/${this.id}`,
       folder_gone: this.folderGone ?? false,
+      fork: this.fork ? { ...this.fork, model_dir: null, copied: false } : null,
       host: "localhost",
       pid: alive ? 4711 : null,
       exit_code: this.state === "FAILED" ? 1 : null,
@@ -264,7 +265,41 @@ export class MadeUpJob {
     };
   }
 
-  metrics({ names, from = 0, to = Infinity, max_points = 1000, attempt }) {
+  /* A series in parts: the past that is shared, what counts, and what a later start did again. */
+  parts(series, from, to, most) {
+    const later = this.series.find(
+      (other) => other.name === series.name && other.attempt > series.attempt,
+    );
+    const end = later ? later.first - 1 : Infinity;
+    const shared = this.fork && series.attempt === 1 ? this.fork.step : -1;
+    const { job, step: last } = this.fork ?? {};
+    return [
+      { ...series.query(from, Math.min(to, shared), most), past: { job, model_dir: null, last } },
+      series.query(Math.max(from, shared + 1), Math.min(to, end), most),
+      { ...series.query(Math.max(from, end + 1), to, most), replaced: true },
+    ].slice(shared < 0 ? 1 : 0, later ? 3 : 2);
+  }
+
+  history(jobs) {
+    const root = this.fork?.job ?? this.id;
+    const forks = [...jobs.values()].filter((one) => one.fork?.job === root);
+    const runOf = ({ id, name, state, step, fork }) => ({
+      ...{ id, name, state, last_step: step, depth: fork ? 1 : 0 },
+      ...{ from: fork?.job ?? null, from_dir: null, at: fork?.step ?? null },
+    });
+    return {
+      runs: [jobs.get(root), ...forks].map(runOf),
+      attempts: this.attempts.map(({ first = 0, last }, i, { [i + 1]: later }) => ({
+        attempt: i + 1,
+        first_step: first,
+        last_step: later ? later.first - 1 : (last ?? null),
+        replaced_first: later ? later.first : null,
+        replaced_last: later ? (last ?? null) : null,
+      })),
+    };
+  }
+
+  metrics({ names, from = 0, to = Infinity, max_points = 1000, attempt, history }) {
     const all = [...new Set(this.series.map((s) => s.name))];
     return {
       names: all,
@@ -274,7 +309,9 @@ export class MadeUpJob {
       dropped_series: 0,
       series: this.series
         .filter((s) => (!names || names.includes(s.name)) && (!attempt || s.attempt === attempt))
-        .map((s) => s.query(from, to, max_points))
+        .flatMap((s) =>
+          history ? this.parts(s, from, to, max_points) : [s.query(from, to, max_points)],
+        )
         .filter((s) => s.count > 0),
     };
   }
@@ -624,6 +661,7 @@ const SPECS = [
     total: 4000,
     layers: 4,
     labels: { team: "vision" },
+    fork: { job: "sweep-0", step: 800 },
     attempts: [
       { start_ms: NOW - 2 * HOUR, first: 0, last: 2600 },
       { start_ms: NOW - 1.8 * HOUR, first: 2001, last: 4000 },

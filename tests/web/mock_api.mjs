@@ -152,7 +152,9 @@ const OF_JOB = {
     job.metrics({
       ...numbers(query, "from", "to", "max_points", "attempt"),
       names: query.get("names")?.split(","),
+      history: query.get("history") === "true",
     }),
+  history: (job, query, jobs) => job.history(jobs),
   closures: (job) => ({ closures: job.closures(), next_after: null }),
   checkpoints: (job) => ({ checkpoints: job.checkpoints() }),
   alerts: (job) => ({ alerts: job.alerts ?? [], total: job.alerts?.length ?? 0 }),
@@ -409,7 +411,7 @@ export class MockApi {
       return [204, ""];
     }
     if (job && /^checkpoints\/\d+\/diff$/.test(rest)) return [200, DIFF];
-    if (job && OF_JOB[rest]) return [200, OF_JOB[rest](job, url.searchParams)];
+    if (job && OF_JOB[rest]) return [200, OF_JOB[rest](job, url.searchParams, this.jobs)];
     throw new Refusal(404, "there is no such path");
   }
 }

@@ -1,2 +1,3 @@
-/* Loaded by base/later.ts: what the page Compare alone needs. */
+/* Loaded by base/later.ts: what shows several runs beside each other. */
 export { Compare } from "@/experiments/ComparePage";
+export { History } from "@/experiments/History";

@@ -1,8 +1,9 @@
 /* What is loaded when it is first needed: files beside the main program, with what few visits want
- * (src/later.ts), what the page Compare does (src/compare.ts), and the pages that show how the step
- * and its machines work (src/cockpit.ts). */
+ * (src/later.ts), what shows several runs beside each other (src/compare.ts), and the pages that show
+ * how the step and its machines work (src/cockpit.ts). */
 export type Later = typeof import("@/later");
 export type Cockpit = typeof import("@/cockpit");
+export type Beside = typeof import("@/compare");
 
 /* Tried again when it could not be loaded. */
 function once<T>(load: () => Promise<T>): () => Promise<T> {

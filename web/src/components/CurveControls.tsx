@@ -1,5 +1,6 @@
 /* How curves are shown, on each page that has them: the horizontal axis, logarithms, smoothing and
  * the part in view. All of it is in the address. */
+import type { Metrics } from "@generated/client";
 import { debounce } from "@/base/resource";
 import { path, query, setQuery } from "@/base/route";
 import type { View } from "@/components/Chart";
@@ -44,6 +45,23 @@ const keepZoomOf = debounce((page: string, view: View | null) => {
 }, ZOOM_MS);
 
 export const keepZoom = (view: View | null): void => keepZoomOf(path.peek(), view);
+
+/** Whether steps that a later start did again are hidden. */
+export const hidesReplaced = (): boolean => query.value.get("replaced") === "0";
+
+/** There only where a run has such steps. */
+export function ReplacedSteps({ runs }: { runs: { metrics: Metrics | undefined }[] }) {
+  if (!runs.some((run) => run.metrics?.series.some((one) => one.replaced))) return null;
+  return (
+    <button
+      aria-pressed={!hidesReplaced()}
+      title="Steps that a later start did again, in grey: no figure has them"
+      onClick={() => setQuery({ replaced: hidesReplaced() ? null : "0" })}
+    >
+      replaced steps
+    </button>
+  );
+}
 
 export function CurveControls({ axis, smoothing, logarithmic }: CurveView) {
   return (

@@ -9,7 +9,7 @@ import { integer } from "@/base/format";
 import { canReplay, stepLink } from "@/tensors/link";
 import type { PlotMark } from "@/components/plot";
 import type { LivePoints } from "@/job/live";
-import { curvesOf, type XAxis } from "@/job/series";
+import { curvesOf, pastsOf, type XAxis } from "@/job/series";
 
 export interface Run {
   id: string;
@@ -39,6 +39,8 @@ export interface MetricChartProps {
   unit?: string;
   fill?: boolean;
   legend?: boolean;
+  /** Steps that a later start did again are not drawn. */
+  hidesReplaced?: boolean;
   marks?: PlotMark[];
   markStrip?: ChartProps["markStrip"];
 }
@@ -53,11 +55,14 @@ export const colourOf = (index: number): string => `--series-${index % SERIES_CO
 
 function compose(props: MetricChartProps, finer: ReadonlyMap<string, Metrics>): Curve[] {
   const many = props.runs.length > 1;
+  const drawsPast = pastsOf(props.runs);
   return props.runs.flatMap((run, r) =>
     props.names.flatMap((name, n) => {
       if (run.hidden) return [];
       const of = (smoothing: number) =>
         curvesOf(name, finer.get(run.id) ?? run.metrics, run.live, {
+          drawsPast: drawsPast(run),
+          hidesReplaced: props.hidesReplaced ?? false,
           axis: props.axis,
           smoothing,
           batchSize: run.batchSize,
@@ -107,7 +112,7 @@ async function refine(props: MetricChartProps, from: number, to: number) {
         from: Math.max(0, Math.floor(steps[0])),
         to: Math.max(0, Math.ceil(steps[1])),
       };
-      const ask = { id: run.id, names: props.names, max_points: 3000, ...range };
+      const ask = { id: run.id, names: props.names, max_points: 3000, history: true, ...range };
       finer.set(run.id, await api.getMetrics(ask));
     }),
   );
@@ -135,7 +140,15 @@ export function MetricChart(props: MetricChartProps) {
 
   const curves = useMemo(
     () => compose(props, finer),
-    [props.runs, props.names.join(), props.axis, props.smoothing, props.raw, finer],
+    [
+      props.runs,
+      props.names.join(),
+      props.axis,
+      props.smoothing,
+      props.raw,
+      props.hidesReplaced,
+      finer,
+    ],
   );
   const subscribe = useCallback(
     (draw: (curves: Curve[]) => void) => {

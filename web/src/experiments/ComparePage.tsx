@@ -7,7 +7,13 @@ import { api, type ComparedRun, type ComparedSetting, type Comparison } from "@g
 import { integer } from "@/base/format";
 import { useResource } from "@/base/resource";
 import { href, query, setQuery } from "@/base/route";
-import { CurveControls, curveView, keepZoom } from "@/components/CurveControls";
+import {
+  CurveControls,
+  ReplacedSteps,
+  curveView,
+  hidesReplaced,
+  keepZoom,
+} from "@/components/CurveControls";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { Badge, Dialog, Empty, PageHeader, Waiting } from "@/components/parts";
@@ -235,6 +241,7 @@ function Charts({ shown, runs, known }: { shown: string[]; runs: Run[]; known: s
             smoothing={smoothing}
             raw
             logarithmic={logarithmic}
+            hidesReplaced={hidesReplaced()}
             height={shown.length > 1 ? 240 : 320}
             sync="compare"
             view={zoom}
@@ -284,7 +291,7 @@ function OwnCurves({ ids, shown, header }: PartProps & { ids: string[] }) {
   const { runs, known, asked } = useCurves(comparison.data, names, [...hidden, ...out]);
   return (
     <>
-      {header({ known, count: ids.length })}
+      {header({ known, count: ids.length, runs })}
       <Waiting for={comparison} />
       {runs.length > 0 && <RunChips runs={runs} hidden={hidden} />}
       {runs.length > 0 && <Waiting for={asked} />}
@@ -366,7 +373,12 @@ function ManyCurves({
 
 interface PartProps {
   shown: string[];
-  header: (of: { known: string[]; count: number; lines?: number | null }) => ComponentChildren;
+  header: (of: {
+    known: string[];
+    count: number;
+    lines?: number | null;
+    runs?: Run[];
+  }) => ComponentChildren;
 }
 
 const countOf = (count: number, what: string): string =>
@@ -396,7 +408,7 @@ export function Compare() {
   const [picking, setPicking] = useState(false);
   const groupNames = useGroupNames(source);
   const ids = source?.runs;
-  const header: PartProps["header"] = ({ known, count, lines }) => (
+  const header: PartProps["header"] = ({ known, count, lines, runs }) => (
     <>
       <PageHeader
         title="Compare"
@@ -410,6 +422,7 @@ export function Compare() {
       >
         {source && <GroupControls grouping={grouping} band={band} names={groupNames} />}
         <CurveControls {...curveView()} />
+        {runs && <ReplacedSteps runs={runs} />}
         <button disabled={known.length === 0} onClick={() => setPicking(true)}>
           <Icon name="curves" />
           Series

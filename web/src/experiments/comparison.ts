@@ -22,7 +22,7 @@ const NOTHING: Comparison = { runs: [], settings: [] };
 /* A run that waits for its turn has no series yet. */
 async function curvesOf(id: string, names: string[]): Promise<[string, Metrics | undefined]> {
   try {
-    return [id, await api.getMetrics({ id, names, max_points: MAX_POINTS })];
+    return [id, await api.getMetrics({ id, names, max_points: MAX_POINTS, history: true })];
   } catch (error) {
     if ((error as ApiError).status === 404) return [id, undefined];
     throw error;

@@ -2,8 +2,10 @@
  * points continue what came in buckets, smoothing keeps the band between minimum and maximum.
  *
  * When attempt 2 starts again at step 400, attempt 1's points from there on belong to a branch that
- * was left: they are drawn faintly, not overwritten. */
-import type { Metrics, MetricSeries } from "@generated/client";
+ * was left: they are drawn faintly, not overwritten. Steps that the run shares with the one it was
+ * forked from are a curve of their own, to which the run's is joined. */
+import type { Metrics, MetricSeries, SharedPast } from "@generated/client";
+import { integer } from "@/base/format";
 import type { Curve } from "@/components/plot";
 import type { LivePoints, LiveSeries } from "@/job/live";
 
@@ -17,6 +19,10 @@ export interface CurveOptions {
   colour: string;
   batchSize: number;
   dash?: number[];
+  /** Whether to draw a part of its past; absent: yes. */
+  drawsPast?: (past: SharedPast) => boolean;
+  /** Steps that a later start did again are not drawn. */
+  hidesReplaced?: boolean;
 }
 
 type Column = (number | null)[];
@@ -150,6 +156,48 @@ function curveOf(
   return curve;
 }
 
+const PAST_COLOUR = "--text-soft";
+const REPLACED_COLOUR = "--text-faint";
+
+/** Whose steps they are: a job, or else a folder. */
+const pastOf = ({ job, model_dir }: SharedPast): string => job ?? model_dir ?? "";
+
+/* Time that the run ran has no place for what another one did. */
+const hasPast = ({ axis }: CurveOptions): boolean => axis !== "elapsed";
+
+function branchOf(one: MetricSeries, { smoothing }: CurveOptions): Branch {
+  const columns = columnsOf(one, undefined);
+  smooth(columns, smoothing);
+  return { columns, zero_ms: 0 };
+}
+
+/* A run's own line begins where the past ends. */
+function join(columns: Columns, past: Columns): void {
+  const at = past.step.length - 1;
+  const value = past.value[at] ?? null;
+  columns.step.unshift(past.step[at] as number);
+  columns.time_ms.unshift(past.time_ms[at] ?? null);
+  columns.value.unshift(value);
+  columns.minimum?.unshift(value);
+  columns.maximum?.unshift(value);
+  columns.notFinite.unshift(0);
+}
+
+function pastCurve(one: MetricSeries, branch: Branch, options: CurveOptions): Curve[] {
+  if (!one.past || options.drawsPast?.(one.past) === false) return [];
+  const folder = pastOf(one.past).split("/").filter(Boolean).pop() ?? "";
+  const label = `${folder}, shared to step ${integer(one.past.last)}`;
+  const { dash: _, ...own } = options;
+  return [curveOf(branch, { ...own, label, colour: PAST_COLOUR }, 0, branch.columns.step.length)];
+}
+
+function replacedCurve(one: MetricSeries, options: CurveOptions, zero_ms: number): Curve {
+  const branch = { ...branchOf(one, options), zero_ms };
+  const curve = curveOf(branch, options, 0, branch.columns.step.length);
+  const { notFinite: _, ...line } = curve;
+  return { ...line, colour: REPLACED_COLOUR, dimmed: true, dash: [3, 3] };
+}
+
 /** The curves of one series of one run: one for each attempt, and one for each branch left. */
 export function curvesOf(
   name: string,
@@ -157,7 +205,10 @@ export function curvesOf(
   live: LivePoints | undefined,
   options: CurveOptions,
 ): Curve[] {
-  const stored = metrics?.series.filter((one) => one.name === name) ?? [];
+  const all = metrics?.series.filter((one) => one.name === name) ?? [];
+  const stored = all.filter((one) => !one.past && !one.replaced);
+  const shared = hasPast(options) ? all.filter((one) => one.past) : [];
+  const pasts = shared.map((one) => ({ one, branch: branchOf(one, options) }));
   const lively = live?.get(name) ?? [];
   const attempts = new Set([...stored, ...lively].map((one) => one.attempt));
   const branches = [...attempts]
@@ -179,6 +230,8 @@ export function curvesOf(
       return { columns, zero_ms: zeroOf(attempt, metrics, columns.time_ms[0] ?? null) };
     })
     .filter(({ columns }) => columns.step.length > 0);
+  const past = pasts[pasts.length - 1]?.branch.columns;
+  if (past && past.step.length > 0 && branches[0]) join(branches[0].columns, past);
   const curves: Curve[] = [];
   let fork = Infinity;
   for (const branch of branches.reverse()) {
@@ -194,12 +247,37 @@ export function curvesOf(
     if (end > 0) curves.push(curveOf(branch, options, 0, end));
     fork = Math.min(fork, columns.step[0] ?? fork);
   }
-  return curves;
+  const replaced = options.hidesReplaced ? [] : all.filter((one) => one.replaced);
+  return [
+    ...replaced.map((one) => replacedCurve(one, options, zeroOf(one.attempt, metrics, null))),
+    ...pasts.flatMap(({ one, branch }) => pastCurve(one, branch, options)),
+    ...curves,
+  ];
+}
+
+interface Shown {
+  id: string;
+  metrics: Metrics | undefined;
+  hidden?: boolean;
+}
+
+/** A past that several runs share is drawn once: by the run whose past it is, where that is shown, else
+ * by the one that left it last. */
+export function pastsOf(runs: Shown[]): (run: Shown) => (past: SharedPast) => boolean {
+  const last = new Map<string, { run: string; step: number }>();
+  const shown = runs.filter((run) => !run.hidden);
+  for (const run of shown)
+    for (const { past } of run.metrics?.series ?? [])
+      if (past && past.last > (last.get(pastOf(past))?.step ?? 0))
+        last.set(pastOf(past), { run: run.id, step: past.last });
+  return (run) => (past) =>
+    !shown.some((one) => one.id === past.job) && last.get(pastOf(past))?.run === run.id;
 }
 
 /** The last value of a series, over all attempts. */
 export function lastOf(name: string, metrics: Metrics | undefined): number | null {
-  const stored = metrics?.series.filter((one) => one.name === name) ?? [];
+  const stored =
+    metrics?.series.filter((one) => one.name === name && !one.past && !one.replaced) ?? [];
   const newest = stored.sort((a, b) => a.attempt - b.attempt)[stored.length - 1];
   return newest?.value[newest.value.length - 1] ?? null;
 }

@@ -7,12 +7,18 @@ import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { FilterFault } from "@/components/FilterFault";
-import { CurveControls, curveView, keepZoom } from "@/components/CurveControls";
+import {
+  CurveControls,
+  ReplacedSteps,
+  curveView,
+  hidesReplaced,
+  keepZoom,
+} from "@/components/CurveControls";
 import { HealthBadges } from "@/components/Health";
 import { Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
 import { isRecorded, useRecorded } from "@/job/recorded";
-import { loadLater, type Later } from "@/base/later";
+import { loadCompare, loadLater, type Beside, type Later } from "@/base/later";
 import type { XAxis } from "@/job/series";
 import type { PlotMark } from "@/components/plot";
 import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
@@ -32,7 +38,7 @@ interface Other {
 async function readRun(id: string): Promise<Other> {
   const [job, metrics] = await Promise.all([
     api.getJob({ id }),
-    api.getMetrics({ id, max_points: MAX_POINTS }),
+    api.getMetrics({ id, max_points: MAX_POINTS, history: true }),
   ]);
   return { job, metrics };
 }
@@ -189,6 +195,16 @@ export function Curves() {
   const shows = curveView();
   const filter = query.value.get("filter") ?? "";
   const [picking, setPicking] = useState(false);
+  const [beside, setBeside] = useState<Beside | null>(null);
+  /* A history that cannot be loaded is tried again with the next visit. */
+  useEffect(
+    () =>
+      void loadCompare().then(
+        (found) => setBeside(found),
+        () => undefined,
+      ),
+    [],
+  );
   const { runs, loading } = useRuns(model, others);
   const { marks, error, later } = useMarks(model, runs, shows.axis);
   const hidden = listOf("unmarked");
@@ -210,6 +226,7 @@ export function Curves() {
         note={`${shown.length} series${dropped > 0 ? `, ${dropped} more are not recorded` : ""}`}
       >
         <CurveControls {...shows} />
+        <ReplacedSteps runs={runs} />
         <Filter label="Filter series" placeholder="Series, as a pattern" />
         <button onClick={() => setPicking(true)}>
           <Icon name="curves" />
@@ -237,6 +254,7 @@ export function Curves() {
             axis={shows.axis}
             smoothing={shows.smoothing}
             logarithmic={shows.logarithmic}
+            hidesReplaced={hidesReplaced()}
             height={190}
             sync="curves"
             view={shows.zoom}
@@ -258,6 +276,7 @@ export function Curves() {
           />
         ))}
       </div>
+      {beside && <beside.History id={model.id} attempt={model.job.value?.attempt} />}
       {picking && <RunPicker chosen={others} own={model.id} onClose={() => setPicking(false)} />}
     </>
   );

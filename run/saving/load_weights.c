@@ -8,16 +8,15 @@
 #include "csengine/modules.h"
 #include "engine/base/arena.h"
 #include "engine/base/types/shape.h"
-#include "engine/formats/checkpoint/digest.h"
-#include "engine/formats/checkpoint/links.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/open.h"
 #include "engine/formats/weights/peft/merge_own.h"
 #include "engine/formats/weights/peft/own.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "run/saving/load_adapters.h"
+#include "run/saving/weights_link.h"
+#include "run/saving/weights_sources.h"
 
-static const char prefix[] = "model.";
 enum { NAMES_TOLD = 8 };
 
 typedef struct matching {
@@ -25,6 +24,7 @@ typedef struct matching {
     const char *role; /* before the names of the states, without a dot */
     bool is_frozen;   /* they are of a model that is not trained */
     cse_weights *weights;
+    bool stays; /* they are open for longer, and the session's */
     int *found; /* of each state: the weight, or -1 */
     bool *used; /* of each weight */
     cse_weights_loading *loading;
@@ -264,8 +264,18 @@ static cse_status take_packed(const matching *m, int found, cse_state *state)
     return CSE_OK;
 }
 
-static cse_status take_all(const matching *m)
+/* Whether training reads them into its own memory. */
+static bool may_stay(const matching *m)
 {
+    return m->loading->trains && !m->is_frozen &&
+           m->session->opened.cluster.states_directory == NULL;
+}
+
+static cse_status take_all(matching *m)
+{
+    struct cse_weights_sources *sources =
+        may_stay(m) ? cse_weights_sources_new(m->session, m->weights) : NULL;
+    m->stays = sources != NULL;
     for (int i = 0; i < m->session->network.state_count; i++) {
         cse_state *state = m->session->network.states[i];
         if (!m->is_frozen && cse_state_is_made(state))
@@ -274,6 +284,8 @@ static cse_status take_all(const matching *m)
             cse_state_release_values(state); /* a magnitude likewise */
         if (m->found[i] < 0)
             continue;
+        if (sources != NULL && cse_weights_sources_add(sources, state, m->found[i]))
+            continue;
         CSE_TRY(state->packed != NULL ? take_packed(m, m->found[i], state)
                                       : cse_weights_read_as(m->weights, m->found[i],
                                                             cse_element_of_dtype(state->dtype),
@@ -281,29 +293,6 @@ static cse_status take_all(const matching *m)
         cse_state_round_held(state);
     }
     return CSE_OK;
-}
-
-/* The checkpoint before the first one of the run is the weights that it began with. Moments are not
- * made for it: they would be memory, and no zeros of an arena any more. */
-static void link_weights(cse_session *session)
-{
-    cse_network *network = &session->network;
-    cse_links *links = &session->saving.links;
-    cse_checkpoint own = {
-        .tensors = cse_calloc((size_t)network->state_count + 1, sizeof *own.tensors),
-    };
-    for (int i = 0; i < network->state_count; i++) {
-        cse_state *state = network->states[i];
-        if (state->persistent && strncmp(state->name, prefix, sizeof prefix - 1) == 0)
-            own.tensors[own.tensor_count++] =
-                (cse_checkpoint_tensor){ .name = state->name,
-                                         .dtype = state->dtype,
-                                         .shape = state->shape,
-                                         .data = cse_state_values(network, state) };
-    }
-    cse_checkpoint_digest(&own, prefix, links->link[CSE_LINK_PREVIOUS].digest);
-    snprintf(links->link[CSE_LINK_PREVIOUS].detail, CSE_LINK_DETAIL_BYTES, "weights");
-    free(own.tensors);
 }
 
 static cse_status load(matching *m, const cse_model *model)
@@ -317,7 +306,9 @@ static cse_status load(matching *m, const cse_model *model)
     if (!m->is_frozen) {
         CSE_TRY(cse_session_load_adapters(
             m->session, model, m->loading->adapters != NULL && m->loading->adapters->any_base));
-        link_weights(m->session);
+        cse_weights_link_note(m->session);
+        if (m->session->opened.cluster.states_directory != NULL)
+            cse_weights_link_settle(m->session); /* they are read where they lie in files */
         m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     }
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,
@@ -347,7 +338,8 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
     status = status == CSE_OK ? load(&m, model) : status;
     free(m.found);
     free(m.used);
-    cse_weights_close(&m.weights);
+    if (!m.stays)
+        cse_weights_close(&m.weights);
     return status;
 }
 

@@ -15,6 +15,7 @@
 #include "workers/arena/arena_nodes.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/node_plan.h"
+#include "workers/arena/reserving.h"
 #include "workers/arena/shards.h"
 #include "workers/arena/slots.h"
 #include "workers/arena/state_gather.h"
@@ -26,7 +27,7 @@ static const char magic[8] = "csearena";
 
 /* ---- memory ---- */
 
-static cse_status reserve(const cse_cluster *cluster, int64_t from, int64_t bytes)
+cse_status cse_arena_reserve_range(const cse_cluster *cluster, int64_t from, int64_t bytes)
 {
     if (bytes > 0 && cluster->head->resident_bytes > 0)
         return cse_arena_file_reserve(cluster->descriptor, from, bytes);
@@ -39,8 +40,9 @@ static cse_status reserve(const cse_cluster *cluster, int64_t from, int64_t byte
 
 cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch)
 {
-    return reserve(cluster, cse_arena_partial_sum(cluster, microbatch) - cluster->base,
-                   cluster->head->partial_sum_stride);
+    return cse_arena_reserve_range(cluster,
+                                   cse_arena_partial_sum(cluster, microbatch) - cluster->base,
+                                   cluster->head->partial_sum_stride);
 }
 
 /* For all nodes of the plan of one step. */
@@ -54,8 +56,8 @@ static cse_status reserve_plan(cse_cluster *cluster, int64_t step, int replicas)
         status = cse_arena_reserve_partial_sum(cluster, plan.nodes[i].first);
     free(plan.nodes);
     if (status == CSE_OK && cse_step_is_sharded(cluster, step))
-        status = reserve(cluster, cse_arena_root_sum(cluster, step) - cluster->base,
-                         cluster->head->partial_sum_stride);
+        status = cse_arena_reserve_range(cluster, cse_arena_root_sum(cluster, step) - cluster->base,
+                                         cluster->head->partial_sum_stride);
     return status;
 }
 
@@ -83,11 +85,12 @@ static cse_status reserve_fixed(cse_cluster *cluster, const cse_graph *graph)
         const int64_t end = (head->states_offset + absent[i].end) / PAGE_BYTES * PAGE_BYTES;
         if (first >= end)
             continue;
-        status = reserve(cluster, from, first - from);
+        status = cse_arena_reserve_range(cluster, from, first - from);
         from = end;
     }
     free(absent);
-    return status == CSE_OK ? reserve(cluster, from, head->sparse_offset - from) : status;
+    return status == CSE_OK ? cse_arena_reserve_range(cluster, from, head->sparse_offset - from)
+                            : status;
 }
 
 cse_status cse_arena_reserve(cse_cluster *cluster)
@@ -250,7 +253,9 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     /* Which parts of states are absent stands in the arena. */
     const bool is_cut = head->state_copies > 0;
     place_on_nodes(layout, head, cluster->descriptor);
-    CSE_TRY(reserve(cluster, 0, is_cut ? head->states_offset : head->sparse_offset));
+    const bool is_later = is_cut || (layout->reserves_apart && head->resident_bytes == 0);
+    CSE_TRY(
+        cse_arena_reserve_range(cluster, 0, is_later ? head->states_offset : head->sparse_offset));
     CSE_TRY(map(cluster, head));
     place_constants(layout, head, segments, cluster);
     if (is_cut) {
@@ -258,7 +263,8 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
         CSE_TRY(reserve_fixed(cluster, layout->graph));
     }
     fill(cluster, layout);
-    CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
+    CSE_TRY(is_later && !is_cut ? cse_arena_begin_reserving(cluster)
+                                : cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     CSE_COMPILER_BARRIER();
     memcpy(cluster->base, magic, sizeof magic);
     return CSE_OK;
@@ -370,6 +376,7 @@ void cse_cluster_destroy(cse_cluster **cluster)
 {
     if (!*cluster)
         return;
+    (void)cse_arena_end_reserving(*cluster);
     cse_state_gather_destroy(&(*cluster)->gather);
     if ((*cluster)->base)
         munmap((*cluster)->base, (*cluster)->mapped_bytes);

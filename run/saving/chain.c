@@ -9,7 +9,6 @@
 #include "engine/base/build_identity.h"
 #include "engine/base/instruction_set.h"
 #include "engine/base/log.h"
-#include "run/saving/weights_link.h"
 #include "run/session/session.h"
 
 #ifdef HAVE_CONFIG_H
@@ -66,7 +65,7 @@ static void link_previous(cse_session *session)
         session->saving.latest.step < session->training.global_step) {
         memcpy(digest, session->saving.latest.digest, CSE_DIGEST_DIGITS + 1);
         snprintf(detail, CSE_LINK_DETAIL_BYTES, "step %" PRId64, session->saving.latest.step);
-    } else if (*digest == '\0' && !cse_weights_link_is_due(session)) {
+    } else if (*digest == '\0' && session->saving.weights_link == NULL) {
         cse_links_initial(links, digest);
         snprintf(detail, CSE_LINK_DETAIL_BYTES, "start");
     }
@@ -82,13 +81,6 @@ const char *cse_session_known_links(cse_session *session)
     free(session->saving.links_text);
     session->saving.links_text = text.data;
     return session->saving.links_text;
-}
-
-const char *cse_session_links(cse_session *session)
-{
-    if (session->saving.links.link[CSE_LINK_CODE].digest[0] != '\0')
-        cse_weights_link_settle(session);
-    return cse_session_known_links(session);
 }
 
 /* The identity is one of the file: without it, the next checkpoint links to the one before. */

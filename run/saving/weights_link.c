@@ -27,11 +27,6 @@ void cse_weights_link_note(cse_session *session)
     session->saving.weights_link = cse_calloc(1, sizeof *session->saving.weights_link);
 }
 
-bool cse_weights_link_is_due(const cse_session *session)
-{
-    return session->saving.weights_link != NULL;
-}
-
 /* Values in the arena, or the session's where the step has no such state. Moments are not made for
  * it: they would be memory, and no zeros of an arena any more. */
 static void collect(cse_session *session, const cse_step *step, const unsigned char *states)
@@ -144,4 +139,11 @@ void cse_weights_link_clear(cse_session *session)
     free(link->weights.tensors);
     free(link);
     session->saving.weights_link = NULL;
+}
+
+const char *cse_session_links(cse_session *session)
+{
+    if (session->saving.links.link[CSE_LINK_CODE].digest[0] != '\0')
+        cse_weights_link_settle(session);
+    return cse_session_known_links(session);
 }

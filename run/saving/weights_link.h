@@ -23,8 +23,6 @@ bool cse_weights_link_holds(cse_session *session);
 void cse_weights_link_settle(cse_session *session);
 /* The arena goes: waits for what is read there. */
 void cse_weights_link_leave(cse_session *session);
-/* Whether the digest is still to come. */
-bool cse_weights_link_is_due(const cse_session *session);
 /* Ends what was begun. */
 void cse_weights_link_clear(cse_session *session);
 

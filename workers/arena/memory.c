@@ -27,7 +27,7 @@ static const char magic[8] = "csearena";
 
 /* ---- memory ---- */
 
-cse_status cse_arena_reserve_range(const cse_cluster *cluster, int64_t from, int64_t bytes)
+static cse_status reserve(const cse_cluster *cluster, int64_t from, int64_t bytes)
 {
     if (bytes > 0 && cluster->head->resident_bytes > 0)
         return cse_arena_file_reserve(cluster->descriptor, from, bytes);
@@ -40,9 +40,8 @@ cse_status cse_arena_reserve_range(const cse_cluster *cluster, int64_t from, int
 
 cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch)
 {
-    return cse_arena_reserve_range(cluster,
-                                   cse_arena_partial_sum(cluster, microbatch) - cluster->base,
-                                   cluster->head->partial_sum_stride);
+    return reserve(cluster, cse_arena_partial_sum(cluster, microbatch) - cluster->base,
+                   cluster->head->partial_sum_stride);
 }
 
 /* For all nodes of the plan of one step. */
@@ -56,8 +55,8 @@ static cse_status reserve_plan(cse_cluster *cluster, int64_t step, int replicas)
         status = cse_arena_reserve_partial_sum(cluster, plan.nodes[i].first);
     free(plan.nodes);
     if (status == CSE_OK && cse_step_is_sharded(cluster, step))
-        status = cse_arena_reserve_range(cluster, cse_arena_root_sum(cluster, step) - cluster->base,
-                                         cluster->head->partial_sum_stride);
+        status = reserve(cluster, cse_arena_root_sum(cluster, step) - cluster->base,
+                         cluster->head->partial_sum_stride);
     return status;
 }
 
@@ -85,12 +84,11 @@ static cse_status reserve_fixed(cse_cluster *cluster, const cse_graph *graph)
         const int64_t end = (head->states_offset + absent[i].end) / PAGE_BYTES * PAGE_BYTES;
         if (first >= end)
             continue;
-        status = cse_arena_reserve_range(cluster, from, first - from);
+        status = reserve(cluster, from, first - from);
         from = end;
     }
     free(absent);
-    return status == CSE_OK ? cse_arena_reserve_range(cluster, from, head->sparse_offset - from)
-                            : status;
+    return status == CSE_OK ? reserve(cluster, from, head->sparse_offset - from) : status;
 }
 
 cse_status cse_arena_reserve(cse_cluster *cluster)
@@ -243,6 +241,14 @@ static void place_on_nodes(const cse_cluster_layout *layout, const cse_arena_hea
     free(ranges.items);
 }
 
+/* The states and what is behind them. */
+static cse_status reserve_rest(cse_cluster *cluster)
+{
+    const cse_arena_head *head = cluster->head;
+    CSE_TRY(reserve(cluster, head->states_offset, head->sparse_offset - head->states_offset));
+    return cse_arena_reserve_partial_sums(cluster, first_plan(head));
+}
+
 static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
                          const cse_segment *segments, cse_cluster *cluster)
 {
@@ -254,8 +260,7 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     const bool is_cut = head->state_copies > 0;
     place_on_nodes(layout, head, cluster->descriptor);
     const bool is_later = is_cut || (layout->reserves_apart && head->resident_bytes == 0);
-    CSE_TRY(
-        cse_arena_reserve_range(cluster, 0, is_later ? head->states_offset : head->sparse_offset));
+    CSE_TRY(reserve(cluster, 0, is_later ? head->states_offset : head->sparse_offset));
     CSE_TRY(map(cluster, head));
     place_constants(layout, head, segments, cluster);
     if (is_cut) {
@@ -263,7 +268,7 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
         CSE_TRY(reserve_fixed(cluster, layout->graph));
     }
     fill(cluster, layout);
-    CSE_TRY(is_later && !is_cut ? cse_arena_begin_reserving(cluster)
+    CSE_TRY(is_later && !is_cut ? cse_arena_begin_reserving(cluster, reserve_rest)
                                 : cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     CSE_COMPILER_BARRIER();
     memcpy(cluster->base, magic, sizeof magic);

@@ -38,8 +38,6 @@ cse_status cse_arena_reserve(cse_cluster *cluster);
 /* Reserves memory for the partial sums that `replicas` replicas make, or for the one whose first
  * microbatch is given. CSE_TEMPORARY when memory is short. */
 cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas);
-/* Reserves a range of the arena that has no holes. */
-cse_status cse_arena_reserve_range(const cse_cluster *cluster, int64_t from, int64_t bytes);
 /* Writes the layout's cut and lost hosts, while no worker is there. */
 void cse_arena_place_hosts(cse_cluster *cluster, const cse_cluster_layout *layout);
 cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch);

@@ -10,26 +10,18 @@
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "engine/base/pages.h"
-#include "workers/arena/memory.h"
 
 typedef struct cse_arena_reserving {
     cse_cluster *cluster;
+    cse_status (*reserve)(cse_cluster *cluster);
     pthread_t thread;
     cse_error *failure; /* NULL: all is reserved */
 } reserving;
 
-static cse_status reserve_all(cse_cluster *cluster)
-{
-    const cse_arena_head *head = cluster->head;
-    CSE_TRY(cse_arena_reserve_range(cluster, head->states_offset,
-                                    head->sparse_offset - head->states_offset));
-    return cse_arena_reserve_partial_sums(cluster, atomic_load(&cluster->control->plan));
-}
-
 static void *run(void *argument)
 {
     reserving *r = argument;
-    if (reserve_all(r->cluster) != CSE_OK)
+    if (r->reserve(r->cluster) != CSE_OK)
         r->failure = cse_error_copy(cse_error_last());
     return NULL;
 }
@@ -45,16 +37,18 @@ static bool start(reserving *r)
     return started;
 }
 
-cse_status cse_arena_begin_reserving(cse_cluster *cluster)
+cse_status cse_arena_begin_reserving(cse_cluster *cluster,
+                                     cse_status (*reserve)(cse_cluster *cluster))
 {
     reserving *r = cse_calloc(1, sizeof *r);
     r->cluster = cluster;
+    r->reserve = reserve;
     if (cse_pages_can_make() && start(r)) {
         cluster->reserving = r;
         return CSE_OK;
     }
     free(r);
-    return reserve_all(cluster);
+    return reserve(cluster);
 }
 
 cse_status cse_arena_end_reserving(cse_cluster *cluster)

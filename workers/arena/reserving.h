@@ -8,9 +8,10 @@
 
 #include "workers/arena/layout.h"
 
-/* Begins to reserve all but what lies before the states, which is there; where no thread can be
- * had, or the kernel makes no pages in advance, reserves it now. CSE_TEMPORARY. */
-cse_status cse_arena_begin_reserving(cse_cluster *cluster);
+/* Has a thread call `reserve`; where there is none, or the kernel makes no pages in advance, it is
+ * called now. CSE_TEMPORARY. */
+cse_status cse_arena_begin_reserving(cse_cluster *cluster,
+                                     cse_status (*reserve)(cse_cluster *cluster));
 /* Waits until all of it is reserved; nothing to do where none is being reserved. CSE_TEMPORARY. */
 cse_status cse_arena_end_reserving(cse_cluster *cluster);
 

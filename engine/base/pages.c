@@ -17,6 +17,9 @@
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
+#endif
 
 enum { HUGE_BYTES = 4 << 20, AHEAD_BYTES = 64 << 10 };
 
@@ -43,6 +46,21 @@ void cse_pages_expect_use(void *memory, size_t bytes)
 {
     if (bytes >= HUGE_BYTES)
         madvise(memory, bytes, MADV_HUGEPAGE);
+}
+
+bool cse_pages_can_make(void)
+{
+    return madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
+}
+
+int cse_pages_make(void *start, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (uintptr_t)start / page * page;
+    const uintptr_t end = ((uintptr_t)start + bytes + page - 1) / page * page;
+    if (bytes == 0 || madvise((void *)first, end - first, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    return errno == EINVAL ? 0 : errno;
 }
 
 void cse_pages_release(void *memory, size_t bytes)

@@ -3,6 +3,7 @@
 #ifndef CSE_BASE_PAGES_H
 #define CSE_BASE_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Ends the process with a sentence that names the limit, where there is one. */
@@ -13,6 +14,11 @@ _Noreturn void cse_out_of_memory(size_t bytes);
 void *cse_pages_new(size_t bytes);
 /* Tells the kernel that all of it will be touched soon, so that it may use huge pages. */
 void cse_pages_expect_use(void *memory, size_t bytes);
+/* Has the pages of a range of a mapping that will be written now made in one call of the kernel,
+ * which costs less than one fault for each, and fails where a fault would end the process. 0, or
+ * the error; where the kernel has no such call, 0, and they are made as usual. */
+int cse_pages_make(void *start, size_t bytes);
+bool cse_pages_can_make(void); /* whether it has */
 /* `bytes` as at the allocation; harmless for NULL. */
 void cse_pages_release(void *memory, size_t bytes);
 /* Returns the whole pages inside a range of a shared mapping of memory to the kernel: they read as

@@ -21,6 +21,14 @@ typedef struct cse_state_rule {
     void (*unsettle)(cse_state *state); /* before values come from outside; or NULL */
 } cse_state_rule;
 
+/* Where values come from that are read once they are needed (run/saving/weights_sources.h). */
+typedef struct cse_state_source {
+    /* All elements, of the state's type. */
+    cse_status (*read)(const struct cse_state_source *source, const cse_state *state, void *to);
+    void *self;
+    int index;
+} cse_state_source;
+
 struct cse_state {
     const char *name;
     cse_shape shape;
@@ -29,9 +37,10 @@ struct cse_state {
     bool trainable;
     bool persistent; /* in checkpoints; a metric's states are not */
     void *values;    /* NULL until they are needed or set, and while an execution has them */
-    bool borrowed;   /* `values` lie in an arena: of the execution under way, or the standing one */
-    int index;       /* in the graph that is traced; -1: not in it */
-    bool constant;   /* of cse_constant_data: the network keeps `values` always */
+    const cse_state_source *source; /* of values that are not there; NULL: initial ones */
+    bool borrowed; /* `values` lie in an arena: of the execution under way, or the standing one */
+    int index;     /* in the graph that is traced; -1: not in it */
+    bool constant; /* of cse_constant_data: the network keeps `values` always */
     /* In the step that is traced: the gradients that were taken with respect to it, and whether an
      * optimizer updates it. */
     struct cse_taken_gradient *gradients;

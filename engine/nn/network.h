@@ -105,7 +105,8 @@ void cse_state_hold_bfloat16(cse_state *state);
 /* Rounds values that were just set, if the state holds bfloat16. */
 void cse_state_round_held(cse_state *state);
 
-/* The state's values; initialized at the first call unless they were set. */
+/* The state's values; initialized at the first call unless they were set. Where a source cannot be
+ * read, that is the network's failure. */
 void *cse_state_values(cse_network *network, cse_state *state);
 /* Writes the values to a place of their size, which is zeroed, and keeps none: initial ones are
  * made there. Returns false where nothing was written, since all are zeros. */
@@ -116,6 +117,10 @@ bool cse_state_is_initial(const cse_state *state);
  * False where nothing was written, since all of the state are zeros. */
 bool cse_state_make_part(const cse_network *network, const cse_state *state, int64_t first,
                          int64_t count, void *place);
+/* The values are those of a source, which outlives them, from now on. */
+void cse_state_take_source(cse_state *state, const cse_state_source *source);
+/* Writes the values of its source to a place of their size, and keeps neither. */
+cse_status cse_state_read_source(cse_state *state, void *place);
 /* Memory of its own for values that the caller writes: what it holds, or new memory. */
 void *cse_state_own_values(cse_state *state);
 /* The values until the next of these three calls, in memory that outlives that. */

@@ -119,6 +119,7 @@ void *cse_state_own_values(cse_state *state)
     if (state->borrowed)
         cse_state_release_values(state);
     unsettle(state);
+    state->source = NULL;
     if (state->values == NULL)
         state->values = cse_pages_new(cse_state_bytes(state));
     return state->values;
@@ -137,6 +138,7 @@ void cse_state_release_values(cse_state *state)
     if (!state->borrowed)
         cse_pages_release(state->values, cse_state_bytes(state));
     state->values = NULL;
+    state->source = NULL;
     state->borrowed = false;
 }
 
@@ -160,19 +162,46 @@ static void initialize(cse_network *network, cse_state *state)
     cse_state_round_held(state);
 }
 
+static void round_held(const cse_state *state, int64_t count, float *values)
+{
+    for (int64_t i = 0; state->bfloat16 && i < count; i++)
+        values[i] = cse_round_bfloat16(values[i]);
+}
+
+void cse_state_take_source(cse_state *state, const cse_state_source *source)
+{
+    cse_state_release_values(state);
+    unsettle(state);
+    state->source = source;
+}
+
+cse_status cse_state_read_source(cse_state *state, void *place)
+{
+    const cse_state_source *source = state->source;
+    state->source = NULL;
+    CSE_TRY(source->read(source, state, place));
+    round_held(state, cse_shape_elements(state->shape), place);
+    return CSE_OK;
+}
+
+static void read_values(cse_state *state)
+{
+    void *values = cse_pages_new(cse_state_bytes(state));
+    const cse_status status = cse_state_read_source(state, values);
+    if (status != CSE_OK)
+        cse_network_fail(status);
+    state->values = values;
+}
+
 void *cse_state_values(cse_network *network, cse_state *state)
 {
+    if (state->values == NULL && state->source != NULL)
+        read_values(state);
     if (state->values == NULL)
         initialize(network, state);
     if (state->rule != NULL && state->rule->settle != NULL)
         state->rule->settle(network, state);
     return state->values;
-}
-
-static void round_held(const cse_state *state, int64_t count, float *values)
-{
-    for (int64_t i = 0; state->bfloat16 && i < count; i++)
-        values[i] = cse_round_bfloat16(values[i]);
 }
 
 void cse_state_round_held(cse_state *state)
@@ -182,7 +211,8 @@ void cse_state_round_held(cse_state *state)
 
 bool cse_state_is_initial(const cse_state *state)
 {
-    return state->values == NULL && state->rule == NULL && !state->constant;
+    return state->values == NULL && state->source == NULL && state->rule == NULL &&
+           !state->constant;
 }
 
 bool cse_state_make_part(const cse_network *network, const cse_state *state, int64_t first,

@@ -8,6 +8,8 @@
 #include "engine/nn/frozen_copy.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/weight_average.h"
+#include "run/saving/weights_link.h"
+#include "run/saving/weights_sources.h"
 #include "workers/arena/range_digest.h"
 
 static bool keeps_none(const cse_states_filling *filling, const cse_state *state)
@@ -17,13 +19,31 @@ static bool keeps_none(const cse_states_filling *filling, const cse_state *state
 
 /* ---- in memory ---- */
 
+/* Zeros are there, and memory that nobody has touched. */
+static cse_status make_room(const cse_states_filling *filling, const cse_state *state,
+                            unsigned char *place)
+{
+    const size_t bytes = cse_state_bytes(state);
+    const bool are_zeros = keeps_none(filling, state) && cse_state_is_initial(state) &&
+                           cse_initial_zeros(&state->initializer);
+    const int error = are_zeros || state->values == place ? 0 : cse_pages_make(place, bytes);
+    if (error == 0)
+        return CSE_OK;
+    return cse_fail(CSE_TEMPORARY, "cluster: no shared memory for another %zu bytes: %s", bytes,
+                    strerror(error));
+}
+
 /* The values, in the arena unless the session keeps them; NULL: zeros, which nobody has touched. */
-static void place_in_memory(cse_session *session, const cse_states_filling *filling,
-                            cse_state *state, unsigned char *place)
+static cse_status place_in_memory(cse_session *session, const cse_states_filling *filling,
+                                  cse_state *state, unsigned char *place)
 {
     const size_t bytes = cse_state_bytes(state);
     const void *values = place;
-    if (keeps_none(filling, state) && !filling->found && state->values != place) {
+    if (!filling->found)
+        CSE_TRY(make_room(filling, state, place));
+    if (keeps_none(filling, state) && !filling->found && state->source != NULL) {
+        CSE_TRY(cse_state_read_source(state, place));
+    } else if (keeps_none(filling, state) && !filling->found && state->values != place) {
         values = cse_state_move_values(&session->network, state, place) ? place : NULL;
     } else if (!filling->found) {
         values = cse_state_values(&session->network, state);
@@ -34,6 +54,7 @@ static void place_in_memory(cse_session *session, const cse_states_filling *fill
         cse_step_chain_add_state(&session->saving.chain, state->name,
                                  values != NULL ? cse_range_digest(values, bytes)
                                                 : cse_zeros_digest(bytes));
+    return CSE_OK;
 }
 
 /* ---- in a file ---- */
@@ -121,7 +142,7 @@ static cse_status place_state(cse_session *session, const cse_states_filling *fi
     if (session->opened.cluster.states_directory != NULL)
         CSE_TRY(place_in_file(session, filling, state, place));
     else
-        place_in_memory(session, filling, state, place);
+        CSE_TRY(place_in_memory(session, filling, state, place));
     if (keeps_none(filling, state) && state->values != NULL)
         cse_state_release_values(state);
     return CSE_OK;
@@ -131,6 +152,9 @@ cse_status cse_fill_states(cse_session *session, const cse_states_filling *filli
                            unsigned char *states)
 {
     const cse_graph *graph = filling->step->graph;
+    const bool trains = filling->step->training;
+    if (trains && (filling->found || session->opened.cluster.state_copies > 0))
+        cse_weights_link_settle(session); /* the arena has not, or will not have, all of them */
     if (!filling->found) {
         cse_network_settle_selections(&session->network);
         cse_network_settle_copies(&session->network);
@@ -142,6 +166,10 @@ cse_status cse_fill_states(cse_session *session, const cse_states_filling *filli
         CSE_TRY(place_state(session, filling, filling->step->bound[i],
                             states + graph->states[i].offset_bytes));
     cse_step_chain_begun(&session->saving.chain);
-    session->network.states_lost = filling->step->training;
+    if (trains) {
+        cse_weights_link_begin(session, filling->step, states);
+        cse_weights_sources_end(session);
+    }
+    session->network.states_lost = trains;
     return CSE_OK;
 }

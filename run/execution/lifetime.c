@@ -22,6 +22,8 @@
 #include "run/execution/runner.h"
 #include "run/execution/standing_arena.h"
 #include "run/saving/background_save.h"
+#include "run/saving/weights_link.h"
+#include "run/saving/weights_sources.h"
 #include "run/session/adapters.h"
 
 static cse_status check_count(const char *name, int *value, int least, int default_value)
@@ -278,6 +280,8 @@ void cse_finish(void)
     cse_session_clear_arenas(session);
     cse_control_endpoint_close(&session->execution.endpoint);
     cse_numerics_destroy(&session->opened.numerics);
+    cse_weights_link_clear(session);
+    cse_weights_sources_clear(session);
     free(session->saving.links_text);
     cse_session_clear_data(session);
     cse_name_index_clear(&session->scalars.names);

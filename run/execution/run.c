@@ -32,6 +32,7 @@
 #include "run/execution/standing_arena.h"
 #include "run/execution/time_limit.h"
 #include "run/saving/background_save.h"
+#include "run/saving/weights_link.h"
 #include "workers/arena/kept_arena.h"
 #include "workers/arena/memory.h"
 #include "workers/control/execution_limits.h"
@@ -233,6 +234,12 @@ static cse_status fill_states(void *self, unsigned char *states)
         .step = r->step, .found = r->found, .chains = chains(r), .first_step = r->first_step
     };
     return cse_fill_states(r->session, &filling, states);
+}
+
+static bool holds_states(void *self)
+{
+    const runner *r = self;
+    return cse_weights_link_holds(r->session);
 }
 
 static const unsigned char *begun_chain(void *self)
@@ -491,6 +498,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .callbacks = { .self = r,
                        .fill_states = fill_states,
                        .begun_chain = begun_chain,
+                       .holds_states = r->step->training ? holds_states : NULL,
                        .on_arena = on_arena,
                        .on_states = on_states,
                        .on_record = on_record,
@@ -505,18 +513,6 @@ static cse_execution execution_of(runner *r, const char *dataloader)
                        .stop_requested = stop_requested },
         .events = &session->observer.events,
     };
-}
-
-/* A checkpoint that is being written belongs to the execution, however that has ended; one that was
- * stopped at once waits for nothing. */
-static cse_status end_saving(cse_session *session, cse_status status)
-{
-    cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
-    cse_status saved = cse_session_finish_saving(session, status != CSE_INTERRUPTED);
-    if (failure != NULL)
-        cse_fail_again(failure);
-    free(failure);
-    return status != CSE_OK ? status : saved;
 }
 
 /* Begins the steps in an arena that stands, or in a new one. */
@@ -538,9 +534,10 @@ static cse_status end_execution(runner *r, cse_status status)
 {
     cse_session *session = r->session;
     cse_run_result *result = &session->report.execution;
+    cse_weights_link_leave(session);
     if (r->running != NULL)
         status = cse_execution_close(&r->running, result);
-    status = end_saving(session, status);
+    status = cse_session_end_saving(session, status);
     r->has_ended = true;
     r->seconds += result->train_seconds;
     r->samples += (result->steps_done - r->first_step) *
@@ -570,7 +567,7 @@ static cse_status execute(runner *r)
         r->monitor != NULL ? cse_numerics_every(session->opened.numerics) : 0;
     CSE_TRY(cse_kept_values_place(session, r->step->training, r->first_step, &r->values));
     session->report.data = cse_session_data_text(session);
-    session->report.links = cse_session_links(session);
+    session->report.links = cse_session_known_links(session);
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);
     const cse_batch_kind kind = { batching->drop_last, .samples = batching->smaller };
     cse_dataloader_settings_encode(r->input, kind, &r->dataloader);

@@ -54,7 +54,9 @@ static void keep_side_files(cse_job *j, const char *path)
 static cse_status load(cse_job *j, const char *path, bool whole)
 {
     cse_text text = { 0 };
-    cse_weights_loading loading = { .whole = whole, .adapters = &j->settings->added };
+    cse_weights_loading loading = { .whole = whole,
+                                    .trains = j->settings->mode == CSE_JOB_TRAIN,
+                                    .adapters = &j->settings->added };
     cse_status status = cse_session_load_weights(j->session, j->model, path, &loading);
     if (status == CSE_OK) {
         cse_text_add(&text, "loaded weights %s: %d of %d parameters", path, loading.taken,

@@ -19,6 +19,7 @@
 #include "run/record/goodput.h"
 #include "run/record/membership_events.h"
 #include "run/record/printed.h"
+#include "run/record/report_rows.h"
 #include "run/record/run_facts.h"
 #include "run/record/series.h"
 #include "run/record/settings_change.h"
@@ -298,6 +299,11 @@ static void tell_activity(cse_recorder *recorder)
     recorder->told_ns = cse_clock_ns();
 }
 
+static void on_links(void *self, const char *links)
+{
+    cse_report_rows_links(((const cse_recorder *)self)->store, links);
+}
+
 static void on_start(void *self, const cse_step *step, const cse_session_report *report)
 {
     cse_recorder *recorder = self;
@@ -309,9 +315,7 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     cse_statistics_rows_destroy(&recorder->statistics);
     recorder->statistics = cse_statistics_rows_new(step->graph, store);
     cse_series_start(recorder->series, step, report);
-    cse_store_set(store, "data", report->data);
-    if (report->links != NULL)
-        cse_store_set(store, "links", report->links);
+    cse_report_rows_origin(store, report);
     if (!step->training) {
         recorder->activity =
             (cse_activity){ .phase = CSE_RUN_PHASE_VALIDATE, .steps = report->last_step };
@@ -320,12 +324,7 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     }
     /* What was reported before is not reported again by another coordinator. */
     (void)cse_store_flush(store);
-    cse_store_set_integer(store, "numerics_every", report->numerics_every);
-    cse_store_set_integer(store, "batch_size", report->batch_size);
-    cse_store_set_integer(store, "micro_batch_size", step->graph->micro_batch_size);
-    cse_store_set_integer(store, "first_step", report->first_step);
-    cse_store_set_integer(store, "run_first_step", report->run_first_step);
-    cse_store_set_integer(store, "run_last_step", report->run_last_step);
+    cse_report_rows_steps(store, step, report);
 }
 
 static void on_statistics(void *self, const cse_record *record)
@@ -690,6 +689,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_graph = on_graph,
                                    .on_compiled = on_compiled,
                                    .on_start = on_start,
+                                   .on_links = on_links,
                                    .on_statistics = on_statistics,
                                    .on_chain = on_chain,
                                    .on_step = on_step,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
 #include "engine/formats/checkpoint/shared_checkpoint.h"
@@ -294,4 +295,14 @@ cse_status cse_session_finish_saving(cse_session *session, bool wait)
         free(path);
     }
     return status;
+}
+
+cse_status cse_session_end_saving(cse_session *session, cse_status status)
+{
+    cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
+    cse_status saved = cse_session_finish_saving(session, status != CSE_INTERRUPTED);
+    if (failure != NULL)
+        cse_fail_again(failure);
+    free(failure);
+    return status != CSE_OK ? status : saved;
 }

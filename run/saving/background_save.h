@@ -44,5 +44,8 @@ bool cse_session_is_saving(const cse_session *session);
 cse_status cse_session_saving_turn(cse_session *session);
 /* Ends what is under way: waits for it, or kills it and removes its part of a file. */
 cse_status cse_session_finish_saving(cse_session *session, bool wait);
+/* The same at the end of an execution, however that has ended, to which what is being written
+ * belongs; one that was stopped at once waits for nothing. Returns the first failure. */
+cse_status cse_session_end_saving(cse_session *session, cse_status status);
 
 #endif

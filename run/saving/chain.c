@@ -65,13 +65,13 @@ static void link_previous(cse_session *session)
         session->saving.latest.step < session->training.global_step) {
         memcpy(digest, session->saving.latest.digest, CSE_DIGEST_DIGITS + 1);
         snprintf(detail, CSE_LINK_DETAIL_BYTES, "step %" PRId64, session->saving.latest.step);
-    } else if (*digest == '\0') {
+    } else if (*digest == '\0' && session->saving.weights_link == NULL) {
         cse_links_initial(links, digest);
         snprintf(detail, CSE_LINK_DETAIL_BYTES, "start");
     }
 }
 
-const char *cse_session_links(cse_session *session)
+const char *cse_session_known_links(cse_session *session)
 {
     cse_text text = { 0 };
     if (session->saving.links.link[CSE_LINK_CODE].digest[0] == '\0')

@@ -9,17 +9,16 @@
 #include "engine/base/arena.h"
 #include "engine/base/pages.h"
 #include "engine/base/types/shape.h"
-#include "engine/formats/checkpoint/digest.h"
-#include "engine/formats/checkpoint/links.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/open.h"
 #include "engine/formats/weights/peft/merge_own.h"
 #include "engine/formats/weights/peft/own.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "run/saving/load_adapters.h"
+#include "run/saving/weights_link.h"
+#include "run/saving/weights_sources.h"
 #include "workers/arena/arena_file.h"
 
-static const char prefix[] = "model.";
 enum { NAMES_TOLD = 8, LEAST_IN_FILE_BYTES = 1 << 20 };
 
 typedef struct matching {
@@ -27,6 +26,7 @@ typedef struct matching {
     const char *role; /* before the names of the states, without a dot */
     bool is_frozen;   /* they are of a model that is not trained */
     cse_weights *weights;
+    bool stays; /* they are open for longer, and the session's */
     int *found; /* of each state: the weight, or -1 */
     bool *used; /* of each weight */
     cse_weights_loading *loading;
@@ -295,8 +295,18 @@ static cse_status take(const matching *m, int found, cse_state *state)
                                  strerror(error));
 }
 
-static cse_status take_all(const matching *m)
+/* Whether training reads them into its own memory. */
+static bool may_stay(const matching *m)
 {
+    return m->loading->trains && !m->is_frozen &&
+           m->session->opened.cluster.states_directory == NULL;
+}
+
+static cse_status take_all(matching *m)
+{
+    struct cse_weights_sources *sources =
+        may_stay(m) ? cse_weights_sources_new(m->session, m->weights) : NULL;
+    m->stays = sources != NULL;
     for (int i = 0; i < m->session->network.state_count; i++) {
         cse_state *state = m->session->network.states[i];
         if (!m->is_frozen && cse_state_is_made(state))
@@ -305,33 +315,10 @@ static cse_status take_all(const matching *m)
             cse_state_release_values(state); /* a magnitude likewise */
         if (m->found[i] < 0)
             continue;
-        CSE_TRY(take(m, m->found[i], state));
+        if (sources == NULL || !cse_weights_sources_add(sources, state, m->found[i]))
+            CSE_TRY(take(m, m->found[i], state));
     }
     return CSE_OK;
-}
-
-/* The checkpoint before the first one of the run is the weights that it began with. Moments are not
- * made for it: they would be memory, and no zeros of an arena any more. */
-static void link_weights(cse_session *session)
-{
-    cse_network *network = &session->network;
-    cse_links *links = &session->saving.links;
-    cse_checkpoint own = {
-        .tensors = cse_calloc((size_t)network->state_count + 1, sizeof *own.tensors),
-    };
-    for (int i = 0; i < network->state_count; i++) {
-        cse_state *state = network->states[i];
-        if (state->persistent && strncmp(state->name, prefix, sizeof prefix - 1) == 0)
-            own.tensors[own.tensor_count++] =
-                (cse_checkpoint_tensor){ .name = state->name,
-                                         .dtype = state->dtype,
-                                         .shape = state->shape,
-                                         .data = cse_state_values(network, state),
-                                         .in_file = state->borrowed };
-    }
-    cse_checkpoint_digest(&own, prefix, links->link[CSE_LINK_PREVIOUS].digest);
-    snprintf(links->link[CSE_LINK_PREVIOUS].detail, CSE_LINK_DETAIL_BYTES, "weights");
-    free(own.tensors);
 }
 
 static cse_status load(matching *m, const cse_model *model)
@@ -345,7 +332,9 @@ static cse_status load(matching *m, const cse_model *model)
     if (!m->is_frozen) {
         CSE_TRY(cse_session_load_adapters(
             m->session, model, m->loading->adapters != NULL && m->loading->adapters->any_base));
-        link_weights(m->session);
+        cse_weights_link_note(m->session);
+        if (m->session->opened.cluster.states_directory != NULL)
+            cse_weights_link_settle(m->session); /* they are read where they lie in files */
         m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     }
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,
@@ -375,7 +364,8 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
     status = status == CSE_OK ? load(&m, model) : status;
     free(m.found);
     free(m.used);
-    cse_weights_close(&m.weights);
+    if (!m.stays)
+        cse_weights_close(&m.weights);
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 typedef struct cse_weights_loading {
     bool whole;                           /* each parameter must be there */
+    bool trains;                          /* they may stay in the file until the first step */
     const cse_weights_adapters *adapters; /* added to them; NULL, or none: nothing */
     int parameters, taken;
     /* Parameters that keep their initial values, and weights that are of no use; data NULL: none.

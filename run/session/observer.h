@@ -78,6 +78,7 @@ typedef struct cse_session_observer {
     void (*on_graph)(void *self, const cse_step *step);
     void (*on_compiled)(void *self, const cse_session_report *report);
     void (*on_start)(void *self, const cse_step *step, const cse_session_report *report);
+    void (*on_links)(void *self, const char *links); /* which are whole now; those on_start told */
     /* A step was committed: its tensor statistics, and then, if its values are finite, the values.
      */
     void (*on_statistics)(void *self, const cse_record *record);

@@ -115,6 +115,8 @@ typedef struct cse_session_saving {
      * was loaded or written last, "": none. */
     cse_links links;
     char *links_text;
+    struct cse_weights_sources *sources;   /* run/saving/weights_sources.h; NULL: none is open */
+    struct cse_weights_link *weights_link; /* run/saving/weights_link.h; NULL: none is due */
     struct {
         char digest[CSE_DIGEST_DIGITS + 1];
         int64_t step;
@@ -289,6 +291,8 @@ void cse_session_take_artefact(cse_session *session, const char *digest);
 /* The links of a checkpoint that is written now, valid until the next call; NULL: nothing was
  * trained. */
 const char *cse_session_links(cse_session *session);
+/* The same without one that is still being computed. */
+const char *cse_session_known_links(cse_session *session);
 /* A checkpoint that was loaded, or written: the next one follows it. */
 void cse_session_go_on_from(cse_session *session, const cse_checkpoint *checkpoint,
                             const char *path);

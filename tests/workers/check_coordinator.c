@@ -33,6 +33,35 @@ START_TEST(a_run_without_trouble)
 }
 END_TEST
 
+START_TEST(no_step_changes_states_that_are_being_read)
+{
+    s.reads_states = true;
+    start_all();
+    for (int i = 0; i < 3; i++) {
+        tick();
+        ck_assert_int_eq(s.released, 0);
+        ck_assert(!commit());
+    }
+    s.reads_states = false;
+    tick();
+    ck_assert_int_gt(s.released, 0);
+    ck_assert(commit());
+}
+END_TEST
+
+START_TEST(a_stop_does_not_wait_for_who_reads_states)
+{
+    s.reads_states = true;
+    start_all();
+    s.hold_result = 0;
+    s.request = CSE_STOP_CHECKPOINT;
+    tick();
+    tick();
+    all_leave();
+    expect_result(CSE_OK, NULL, 0, true);
+}
+END_TEST
+
 static int kept_records;
 static cse_log_record kept;
 
@@ -691,6 +720,8 @@ int main(void)
     TCase *tests = tcase_create("coordinator");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_run_without_trouble);
+    tcase_add_test(tests, no_step_changes_states_that_are_being_read);
+    tcase_add_test(tests, a_stop_does_not_wait_for_who_reads_states);
     tcase_add_test(tests, a_log_record_is_from_the_slot_that_sent_it);
     tcase_add_test(tests, the_last_step_is_handed_out_once_even_when_wanted);
     tcase_add_test(tests, a_worker_that_cannot_be_started_ends_the_run);

@@ -35,6 +35,7 @@ typedef struct stage {
     int64_t snapshot_every;
     cse_stop_request request;
     bool checkpoint_due;
+    bool reads_states;      /* the initial ones */
     int64_t failing_record; /* on_record fails at this step */
     int64_t most_asked;     /* wants_snapshot is asked in order, once for each */
     char phases[1024];      /* a letter for each change: Starting, Running, pauSing, ... */
@@ -284,6 +285,12 @@ static inline bool wants_snapshot(void *self, int64_t steps)
     return s.snapshot_every > 0 && steps % s.snapshot_every == 0;
 }
 
+static inline bool holds_states(void *self)
+{
+    (void)self;
+    return s.reads_states;
+}
+
 static inline bool checkpoint_due(void *self)
 {
     (void)self;
@@ -352,6 +359,7 @@ static const cse_run_callbacks callbacks = {
     .on_late_record = on_late_record,
     .on_snapshot = on_snapshot,
     .wants_snapshot = wants_snapshot,
+    .holds_states = holds_states,
     .checkpoint_due = checkpoint_due,
     .stop_requested = stop_requested,
 };

@@ -28,6 +28,7 @@ typedef struct cse_cluster_layout {
     const char *artefact_digest;     /* of the compiled step's manifest; NULL: any */
     const char *data_identity;       /* dataloader/identity/data_identity.h; NULL: not known */
     const unsigned char *states;     /* initial CSE_SPACE_STATE; copied; NULL: zeros */
+    bool reserves_apart;             /* memory in a thread of its own: reserving.h */
     int replica_count;               /* num_csx, 1 or more */
     int weight_server_count;         /* 0: the replicas take that role */
     int input_worker_count;          /* of the whole cluster: num_csx * num_workers_per_csx */

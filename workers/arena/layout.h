@@ -247,11 +247,12 @@ struct cse_cluster {
     cse_segments segments;
     const cse_state_range *state_ranges;
     const cse_state_chunk *state_chunks;
-    _Atomic int64_t *gathered;       /* by update chunk: 1 + the step before which it is so */
-    struct cse_state_gather *gather; /* of the coordinator; NULL: nothing was gathered */
-    const char *gather_directory;    /* borrowed; NULL: memory */
-    const cse_graph *graph;          /* the coordinator's, borrowed; NULL in workers */
-    int64_t read;                    /* by the coordinator: steps whose records it was handed */
+    _Atomic int64_t *gathered;             /* by update chunk: 1 + the step before which it is so */
+    struct cse_state_gather *gather;       /* of the coordinator; NULL: nothing was gathered */
+    const char *gather_directory;          /* borrowed; NULL: memory */
+    struct cse_arena_reserving *reserving; /* reserving.h; NULL: nothing is */
+    const cse_graph *graph;                /* the coordinator's, borrowed; NULL in workers */
+    int64_t read; /* by the coordinator: steps whose records it was handed */
     /* The counters when the coordinator last said that steps are taken: see cse_step_times. */
     int64_t waited_before_ns, exposed_before_ns;
 };

@@ -15,6 +15,7 @@
 #include "workers/arena/arena_nodes.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/node_plan.h"
+#include "workers/arena/reserving.h"
 #include "workers/arena/shards.h"
 #include "workers/arena/slots.h"
 #include "workers/arena/state_gather.h"
@@ -240,6 +241,14 @@ static void place_on_nodes(const cse_cluster_layout *layout, const cse_arena_hea
     free(ranges.items);
 }
 
+/* The states and what is behind them. */
+static cse_status reserve_rest(cse_cluster *cluster)
+{
+    const cse_arena_head *head = cluster->head;
+    CSE_TRY(reserve(cluster, head->states_offset, head->sparse_offset - head->states_offset));
+    return cse_arena_reserve_partial_sums(cluster, first_plan(head));
+}
+
 static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
                          const cse_segment *segments, cse_cluster *cluster)
 {
@@ -250,7 +259,8 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     /* Which parts of states are absent stands in the arena. */
     const bool is_cut = head->state_copies > 0;
     place_on_nodes(layout, head, cluster->descriptor);
-    CSE_TRY(reserve(cluster, 0, is_cut ? head->states_offset : head->sparse_offset));
+    const bool is_later = is_cut || (layout->reserves_apart && head->resident_bytes == 0);
+    CSE_TRY(reserve(cluster, 0, is_later ? head->states_offset : head->sparse_offset));
     CSE_TRY(map(cluster, head));
     place_constants(layout, head, segments, cluster);
     if (is_cut) {
@@ -258,7 +268,8 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
         CSE_TRY(reserve_fixed(cluster, layout->graph));
     }
     fill(cluster, layout);
-    CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
+    CSE_TRY(is_later && !is_cut ? cse_arena_begin_reserving(cluster, reserve_rest)
+                                : cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     CSE_COMPILER_BARRIER();
     memcpy(cluster->base, magic, sizeof magic);
     return CSE_OK;
@@ -370,6 +381,7 @@ void cse_cluster_destroy(cse_cluster **cluster)
 {
     if (!*cluster)
         return;
+    (void)cse_arena_end_reserving(*cluster);
     cse_state_gather_destroy(&(*cluster)->gather);
     if ((*cluster)->base)
         munmap((*cluster)->base, (*cluster)->mapped_bytes);

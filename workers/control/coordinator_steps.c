@@ -15,7 +15,10 @@ static bool is_wanted(cse_coordinator *c, int64_t steps)
 /* See coordinator_state.h. wants_snapshot is called once for each number of steps, in order. */
 void cse_coordinator_advance_release(cse_coordinator *c)
 {
+    const cse_run_callbacks *k = c->options.callbacks;
     int64_t before = c->released, most = c->closed + c->options.steps_ahead;
+    if (k->holds_states != NULL && k->holds_states(k->self))
+        return;
     if (c->options.most_released != NULL) {
         const int64_t bound = c->options.most_released(c->options.most_released_self);
         most = bound < most ? bound : most;

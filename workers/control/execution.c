@@ -28,6 +28,7 @@
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
+#include "workers/arena/reserving.h"
 #include "workers/arena/state_digests.h"
 #include "workers/arena/state_gather.h"
 #include "workers/control/coordinator.h"
@@ -445,6 +446,7 @@ static cse_status open_cluster(run *r)
         CSE_TRY(cse_cluster_check_cut(r->cluster, e->before));
     if (k->fill_states != NULL)
         CSE_TRY(k->fill_states(k->self, cse_cluster_initial_states(r->cluster)));
+    CSE_TRY(cse_arena_end_reserving(r->cluster));
     if (e->begins_with != NULL)
         CSE_TRY(cse_states_check(r->cluster, e->graph, e->first_step, e->begins_with));
     cse_cluster_drop_absent(r->cluster);

@@ -54,6 +54,7 @@ cse_status cse_execution_arena(const cse_execution *e, const cse_arena_nodes *no
     CSE_TRY(cse_execution_check_counts(o));
     cse_cluster_layout layout = cse_execution_layout(e);
     layout.nodes = nodes;
+    layout.reserves_apart = layout.states == NULL;
     CSE_TRY(check_resident(&layout));
     if (layout.directory != NULL)
         cse_log_line(CSE_LOG_INFO, "states in %s: %s", layout.directory,

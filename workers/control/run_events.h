@@ -113,6 +113,9 @@ typedef struct cse_run_callbacks {
     /* Behind fill_states: the chain of digests before the first step, CSE_CHAIN_BYTES, borrowed;
      * NULL: there is none, or the arena has it. */
     const unsigned char *(*begun_chain)(void *self);
+    /* Whether the caller still reads the initial states, which no step changes until then; polled.
+     * NULL: it does not. */
+    bool (*holds_states)(void *self);
     /* The arena stands, with its states. The descriptor is borrowed. */
     void (*on_arena)(void *self, int descriptor);
     /* The states of a snapshot, before on_snapshot; training waits for it, and takes what it will

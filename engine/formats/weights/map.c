@@ -643,6 +643,32 @@ static int fits(cse_arena *arena, const cse_map *map, const char *name, const ch
     return selects(map->selects, c->facts) ? 1 + map->selects->count : 0;
 }
 
+/* Whether a map may be the choice, by the keys before its lists, which take most of the time to
+ * read; true where they do not say. */
+static bool may_fit(cse_arena *arena, const cse_map_text *row, const choice *c)
+{
+    static const char lists[] = "\nfacts:";
+    static const char *const keys[] = { "\nmodel:", "\nkind:", "\nselects:", "\nbegins:" };
+    const char *end = strstr(row->text, lists);
+    cse_yaml_node *root = NULL;
+    cse_map head = { .source = row->name };
+    for (size_t i = 0; end != NULL && i < sizeof keys / sizeof keys[0]; i++)
+        if (strstr(end + 1, keys[i]) != NULL)
+            return true;
+    if (end == NULL ||
+        cse_yaml_parse(arena, row->name, row->text, (size_t)(end + 1 - row->text), &root) !=
+            CSE_OK ||
+        read_text(root, "model", &head.model) != CSE_OK || head.model == NULL ||
+        read_text(root, "kind", &head.kind) != CSE_OK || head.kind == NULL)
+        return true;
+    head.selects = cse_yaml_find(root, "selects");
+    head.begins = cse_yaml_find(root, "begins");
+    if (c->facts == NULL)
+        return strcmp(head.kind, c->kind) == 0 && c->model != NULL &&
+               strcmp(head.model, c->model) == 0;
+    return head.selects == NULL || fits(arena, &head, row->name, c) > 0;
+}
+
 /* *map: NULL where none fits. */
 static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
 {
@@ -650,6 +676,8 @@ static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
     *map = NULL;
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
+        if (!may_fit(arena, row, c))
+            continue;
         CSE_TRY(cse_map_load(arena, row->name, &one));
         const int fit = fits(arena, one, row->name, c);
         if (fit > best) {

@@ -1,4 +1,5 @@
-/* The last weight that was made as a whole is kept, since it is read in blocks. */
+/* The last weight that was made as a whole for a part of it is kept, since the others follow. One
+ * that is asked for whole is made where it goes. */
 #include "engine/formats/weights/map_reading.h"
 
 #include <stdlib.h>
@@ -48,40 +49,79 @@ static cse_status read_fused(const cse_weight_mapping *self, const cse_made_weig
     return status;
 }
 
-/* Part of a weight that was transposed. */
-static void take_part(const cse_made_weight *m, size_t part, size_t row_bytes,
-                      const unsigned char *whole, unsigned char *to)
+/* Some rows of theirs from one column on, in a block of `columns` columns. */
+static cse_status read_band(const cse_weight_mapping *self, int source, const int64_t place[2],
+                            const int64_t sizes[2], unsigned char *to)
 {
-    if (m->rule->is_fused)
-        cse_fused_split(&m->fused, m->part, row_bytes, whole, to);
-    else
-        memcpy(to, whole + (size_t)m->part * part, part);
+    const cse_weight *theirs = &self->from->list[source];
+    const int64_t all = theirs->shape.dims[1];
+    const size_t width = cse_element_bytes(theirs->element), row = (size_t)sizes[1] * width;
+    if (sizes[1] == all)
+        return cse_weights_read(self->from, source, (uint64_t)(place[0] * all) * width,
+                                (size_t)sizes[0] * row, to);
+    for (int64_t r = 0; r < sizes[0]; r++)
+        CSE_TRY(cse_weights_read(self->from, source,
+                                 (uint64_t)((place[0] + r) * all + place[1]) * width, row,
+                                 to + (size_t)r * row));
+    return CSE_OK;
+}
+
+/* Columns of theirs are the rows of a part of ours. Bands of their rows stay in the cache from
+ * where they are read to where they are turned. */
+static cse_status turn_part(const cse_weight_mapping *self, const cse_made_weight *m,
+                            unsigned char *to)
+{
+    enum { BAND_BYTES = 1 << 19, LINE_ROWS = 16 };
+    const cse_weight *theirs = &self->from->list[m->sources[0]];
+    const size_t width = cse_element_bytes(theirs->element);
+    const int64_t rows = theirs->shape.dims[0], columns = theirs->shape.dims[1] / m->rule->parts;
+    const int64_t fit = BAND_BYTES / (columns * (int64_t)width + 1) / LINE_ROWS * LINE_ROWS;
+    const int64_t band = fit > LINE_ROWS ? fit : LINE_ROWS;
+    unsigned char *block = cse_malloc((size_t)(band * columns) * width + 1);
+    cse_status status = CSE_OK;
+    for (int64_t r = 0; r < rows && status == CSE_OK; r += band) {
+        const int64_t sizes[2] = { rows - r < band ? rows - r : band, columns };
+        status =
+            read_band(self, m->sources[0], (const int64_t[]){ r, m->part * columns }, sizes, block);
+        if (status == CSE_OK)
+            cse_map_transpose_into(block, sizes, width, rows, to + (size_t)r * width);
+    }
+    free(block);
+    return status;
+}
+
+/* Heads of theirs, which stand in its columns. */
+static cse_status turn_fused(const cse_weight_mapping *self, const cse_made_weight *m,
+                             unsigned char *to)
+{
+    const cse_weight *theirs = &self->from->list[m->sources[0]];
+    const size_t bytes = (size_t)cse_weight_bytes(theirs);
+    const size_t width = cse_element_bytes(theirs->element);
+    const int64_t rows = theirs->shape.dims[0], columns = theirs->shape.dims[1];
+    unsigned char *whole = cse_malloc(bytes + 1), *turned = cse_malloc(bytes + 1);
+    const cse_status status = cse_weights_read(self->from, m->sources[0], 0, bytes, whole);
+    if (status == CSE_OK) {
+        cse_map_transpose(whole, rows, columns, width, turned);
+        cse_fused_split(&m->fused, m->part, (size_t)rows * width, turned, to);
+    }
+    free(turned);
+    free(whole);
+    return status;
 }
 
 static cse_status make_ours(const cse_weight_mapping *self, const cse_made_weight *m,
                             const cse_weight *ours, unsigned char *to)
 {
     const cse_weight *theirs = &self->from->list[m->sources[0]];
-    const size_t bytes = (size_t)cse_weight_bytes(theirs), part = (size_t)cse_weight_bytes(ours);
-    const size_t width = cse_element_bytes(theirs->element);
-    const int64_t rows = theirs->shape.dims[0], columns = theirs->shape.dims[1];
-    if (!m->rule->transpose) {
+    const size_t part = (size_t)cse_weight_bytes(ours);
+    if (m->rule->transpose)
+        CSE_TRY(m->rule->is_fused ? turn_fused(self, m, to) : turn_part(self, m, to));
+    else
         CSE_TRY(m->rule->is_fused ? read_fused(self, m, theirs, to)
                                   : cse_weights_read(self->from, m->sources[0],
                                                      (uint64_t)m->part * part, part, to));
-        arrange(m, m->part, ours, to, false);
-        return CSE_OK;
-    }
-    unsigned char *whole = cse_malloc(bytes + 1), *turned = cse_malloc(bytes + 1);
-    cse_status status = cse_weights_read(self->from, m->sources[0], 0, bytes, whole);
-    if (status == CSE_OK) {
-        cse_map_transpose(whole, rows, columns, width, turned);
-        take_part(m, part, (size_t)rows * width, turned, to);
-        arrange(m, m->part, ours, to, false);
-    }
-    free(turned);
-    free(whole);
-    return status;
+    arrange(m, m->part, ours, to, false);
+    return CSE_OK;
 }
 
 static cse_status make_theirs(const cse_weight_mapping *self, const cse_made_weight *m,
@@ -157,6 +197,16 @@ static cse_status read_stack(const cse_weight_mapping *self, const cse_made_weig
     return CSE_OK;
 }
 
+/* The elements of a weight that is made as a whole. */
+static cse_status make_whole(const cse_weight_mapping *self, int index, const cse_weight *weight,
+                             unsigned char *to)
+{
+    const cse_made_weight *m = &self->list[index];
+    return m->rule->plus != 0 ? make_shifted(self, m, weight, to)
+           : self->to_theirs  ? make_theirs(self, m, weight, to)
+                              : make_ours(self, m, weight, to);
+}
+
 static void begin_to_keep(cse_weight_mapping *self, uint64_t bytes, bool are_rows)
 {
     free(self->elements);
@@ -183,11 +233,12 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
         return read_stack(self, m, weight, (range){ first, bytes, to });
     if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll && rule->plus == 0)
         return cse_weights_read(self->from, m->sources[0], first, bytes, to);
-    if (self->kept != index || self->are_rows) {
+    const bool is_kept = self->kept == index && !self->are_rows;
+    if (!is_kept && first == 0 && bytes == cse_weight_bytes(weight))
+        return make_whole(self, index, weight, to);
+    if (!is_kept) {
         begin_to_keep(self, cse_weight_bytes(weight), false);
-        CSE_TRY(rule->plus != 0   ? make_shifted(self, m, weight, self->elements)
-                : self->to_theirs ? make_theirs(self, m, weight, self->elements)
-                                  : make_ours(self, m, weight, self->elements));
+        CSE_TRY(make_whole(self, index, weight, self->elements));
         self->kept = index;
     }
     memcpy(to, self->elements + first, bytes);

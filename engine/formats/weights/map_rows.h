@@ -10,6 +10,10 @@
 /* [rows, columns] of elements of `width` bytes to [columns, rows]. */
 void cse_map_transpose(const unsigned char *from, int64_t rows, int64_t columns, size_t width,
                        unsigned char *to);
+/* The same of rows that are some of a whole's: `sizes` are rows and columns of `from`, `stride` the
+ * elements of a row of `to`, which is where the first of them goes. */
+void cse_map_transpose_into(const unsigned char *from, const int64_t sizes[2], size_t width,
+                            int64_t stride, unsigned char *to);
 
 typedef struct cse_map_rows {
     unsigned char *rows;

@@ -710,6 +710,14 @@ def curves_hold_every_point():
             equal(some["maximum"][i], max(inside))
             equal(some["value"][i], inside[-1])
             check(abs(some["mean"][i] - sum(inside) / len(inside)) < 1e-12, "mean")
+        small = server.get(f"{API}/small-curves?jobs=run1,nobody&max_points=50").json()["curves"]
+        equal([one["id"] for one in small], ["run1"])
+        equal(small[0]["step"], some["step"])
+        for value, mean in zip(small[0]["value"], some["mean"], strict=True):
+            check(abs(value - mean) < 1e-12, "small curve")
+        equal(small[0]["message"], None)
+        none = server.get(f"{API}/small-curves?jobs=run1&name=no_such").json()["curves"][0]
+        equal([none["step"], none["value"]], [[], []])
         part = server.get(path + "&from=100&to=110").json()["series"][0]
         equal(part["step"], list(range(100, 111)))
         binary = server.get(path, Accept="application/vnd.csengine.columns").body

@@ -3,15 +3,16 @@
 import { join } from "node:path";
 import { axeSource } from "./browser.mjs";
 
-export async function axe(page, rules) {
+/** What it finds that is serious; with `all` whatever it finds. */
+export async function axe(page, rules, all = false) {
   return page.evaluate(
-    async ([source, only]) => {
+    async ([source, only, whatever]) => {
       if (!window.axe) (0, eval)(source);
       const options = { resultTypes: ["violations"] };
       if (only) options.runOnly = { type: "rule", values: only };
       const { violations } = await window.axe.run(document, options);
       return violations
-        .filter((v) => ["serious", "critical"].includes(v.impact))
+        .filter((v) => whatever || ["serious", "critical"].includes(v.impact))
         .map(
           (v) =>
             `${v.id}: ${v.nodes
@@ -20,7 +21,7 @@ export async function axe(page, rules) {
               .join("; ")}`,
         );
     },
-    [axeSource, rules],
+    [axeSource, rules, all],
   );
 }
 

@@ -83,8 +83,26 @@ class Mock {
     for (const stream of this.streams) stream.destroy();
   }
 
-  close() {
+  /** Jobs stand still, but for forward(). */
+  hold() {
     for (const timer of this.timers) clearInterval(timer);
+  }
+
+  /** A job does so many steps at once. */
+  forward(job, steps) {
+    for (let i = 0; i < steps; i++) advance(job);
+  }
+
+  /** As a server that is killed, and one that is started again on the same port over the same jobs. */
+  kill() {
+    const { port } = this.server.address();
+    this.server.closeAllConnections();
+    this.server.close();
+    return () => new Promise((done) => this.server.listen(port, "127.0.0.1", done));
+  }
+
+  close() {
+    this.hold();
     this.server.closeAllConnections();
     this.server.close();
   }

@@ -1,5 +1,6 @@
 /* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
+import { SWEEP, SWEEPS } from "./made_up_sweeps.mjs";
 import { confusionOf, dataOf, samplesOf, validationOf } from "./made_up_samples.mjs";
 import { comparisonOf, curvesOf, experimentsOf } from "./made_up_experiments.mjs";
 import { readFileSync, readdirSync } from "node:fs";
@@ -161,6 +162,7 @@ const OF_JOB = {
   membership: (job) => ({ membership: job.membership ?? [], total: job.membership?.length ?? 0 }),
   samples: samplesOf,
   confusion: confusionOf,
+  steps: (job) => ({ last_step: job.step ?? 0, replays: [] }),
   validation: validationOf,
   data: (job, query) => dataOf(job, Number(query.get("step") ?? 1)),
   precision: (job) => precisionOf(job.layers),
@@ -280,6 +282,20 @@ export class MockApi {
     return job;
   }
 
+  curves(query) {
+    const jobs = query
+      .get("jobs")
+      .split(",")
+      .map((id) => this.find(id));
+    const curves = jobs.map((job) => {
+      const { series } = job.metrics({ names: ["loss"], max_points: 60 });
+      const value = series.flatMap((one) => one.mean ?? one.value);
+      const step = series.flatMap((one) => one.step);
+      return { id: job.id, step, value, message: null };
+    });
+    return { curves };
+  }
+
   counts() {
     const all = {};
     for (const job of this.jobs.values()) all[job.state] = (all[job.state] ?? 0) + 1;
@@ -381,6 +397,9 @@ export class MockApi {
     }
     if (path === "/api/v1/jobs")
       return method === "POST" ? [201, this.create(body)] : [200, this.list(url.searchParams)];
+    if (path === "/api/v1/small-curves") return [200, this.curves(url.searchParams)];
+    if (path === "/api/v1/sweeps") return [200, SWEEPS];
+    if (path === `/api/v1/sweeps/${SWEEP.name}`) return [200, SWEEP];
     if (path === "/api/v1/experiments") {
       const { jobs } = this.list(url.searchParams);
       const runs = url.searchParams.get("runs")?.split(",");

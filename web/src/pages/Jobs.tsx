@@ -20,6 +20,7 @@ import {
 import { Confirm, DeleteDialog, EditDialog } from "@/components/JobDialogs";
 import { FilterFault } from "@/components/FilterFault";
 import { HealthBadges } from "@/components/Health";
+import { readSmallCurve } from "@/job/small_curves";
 import { Sparkline } from "@/components/Sparkline";
 import { act } from "@/job/actions";
 import { isRemovable } from "@/job/manage";
@@ -66,9 +67,8 @@ async function readJobs(filter: string): Promise<Found> {
 
 function Spark({ job }: { job: Job }) {
   const turn = isFinal(job.state) ? 0 : SPARK_MS;
-  const read = () => api.getMetrics({ id: job.id, names: ["loss"], max_points: 60 });
-  const { data } = useResource(read, [job.id, job.attempt, job.state], turn);
-  const values = data?.series.flatMap((one) => one.mean ?? one.value) ?? [];
+  const read = () => readSmallCurve(job.id);
+  const { data: values = [] } = useResource(read, [job.id, job.attempt, job.state], turn);
   return <Sparkline values={values} label={`loss over steps, now ${number(job.progress.loss)}`} />;
 }
 

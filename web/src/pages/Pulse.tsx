@@ -9,6 +9,7 @@ import { MetricChart, type Run } from "@/components/MetricChart";
 import {
   Empty,
   Failure,
+  PageHeader,
   Loading,
   Say,
   StateBadge,
@@ -450,7 +451,13 @@ export function Pulse() {
   const job = model.job.value;
   const says = model.said.value;
   const { run, resource } = useRun(model, undefined, 800);
-  if (!job || !says) return model.error.value ? <Failure error={model.error.value} /> : <Loading />;
+  if (!job || !says)
+    return (
+      <>
+        <PageHeader title={model.id} />
+        {model.error.value ? <Failure error={model.error.value} /> : <Loading />}
+      </>
+    );
   const names = new Set(model.names.value);
   const lossNames = ["loss", ...["val_loss", "eval_loss"].filter((name) => names.has(name))];
   const side = SIDE_NAMES.filter((name) => names.has(name)).slice(0, 4);

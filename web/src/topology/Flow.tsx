@@ -141,7 +141,7 @@ function Stage({
 }) {
   return (
     <div class={`stage ${name}`}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <p class="small soft">{what}</p>
       {children}
     </div>

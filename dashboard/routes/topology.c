@@ -47,6 +47,7 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     "  ring? TopologyRing\n"                                                                       \
     "  processes [TopologyProcess]\n"                                                              \
     "  streams [TopologyStream]\n"                                                                 \
+    "  machine? TopologyMachine  # in one of several samples\n"                                    \
     "  hosts? [TopologyHost]  # of a run on several hosts; processes and streams above are those " \
     "of the leading one\n"
 
@@ -82,6 +83,17 @@ static const char schemas[] =
     "  capacity? integer|null\n"
     "  credits? integer|null  # slots free to the sender\n"
     "  mb_per_second? number|null\n"
+    "TopologyMachine open  # the host as a whole; what it does not tell is left out\n"
+    "  interval_ms? integer  # the time that shares and rates are of\n"
+    "  busy? number 0..1  # of all cores\n"
+    "  cores? [number]  # of each, with up to 64\n"
+    "  clock_mhz,clock_least_mhz? number\n"
+    "  memory_bytes,memory_free_bytes? integer\n"
+    "  disk_read_mb_per_second,disk_written_mb_per_second? number\n"
+    "  disk_busy? number 0..1  # the busiest disk\n"
+    "  network_received_mb_per_second,network_sent_mb_per_second? number\n"
+    "  temperature_celsius? number  # the hottest sensor\n"
+    "  not_readable? [string]\n"
     "TopologyHost open\n"
     "  name string\n"
     "  state 'absent'|'expected'|'present'|'lost'\n"
@@ -95,6 +107,7 @@ static const char schemas[] =
     "  slowest? boolean  # the others wait for this one\n"
     "  processes [TopologyProcess]\n"
     "  links [TopologyLink]\n"
+    "  machine? TopologyMachine\n"
     "TopologyLink open  # what a host's mover exchanges with that of another one\n"
     "  to string|null  # null: with all others together, where there are more than 8 hosts\n"
     "  frames_per_second,mb_sent_per_second,mb_received_per_second? number\n"

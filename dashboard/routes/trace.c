@@ -14,6 +14,13 @@ typedef struct tracing {
     int64_t base_ns, last_step;
 } tracing;
 
+/* What names the whole, and a lane. */
+static json_t *metadata(const char *what, int lane, const char *name)
+{
+    return json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name", what, "ph", "M", "pid", 1, "tid",
+                     lane, "args", "name", name);
+}
+
 /* Each process has its own lane (thread) in the trace. */
 static int lane_of(tracing *t, const char *process)
 {
@@ -23,9 +30,7 @@ static int lane_of(tracing *t, const char *process)
     if (t->process_count == MOST_PROCESSES)
         return MOST_PROCESSES;
     t->processes[t->process_count++] = cse_strdup(process);
-    json_array_append_new(t->events, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name",
-                                               "thread_name", "ph", "M", "pid", 1, "tid",
-                                               t->process_count, "args", "name", process));
+    json_array_append_new(t->events, metadata("thread_name", t->process_count, process));
     return t->process_count;
 }
 
@@ -62,6 +67,7 @@ static void get_trace(const cse_request *request, cse_answer *answer)
     if (!cse_server_open_run(request, answer, &run))
         return;
     t.events = json_array();
+    json_array_append_new(t.events, metadata("process_name", 0, run.job.record.id));
     t.steps = json_array();
     const cse_store_query query = { .limit = MOST_SPANS,
                                     .attempt = cse_request_integer(request, "attempt", 0),

@@ -8,7 +8,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 
-enum { MOST_PROCESSES = 1024 };
+enum { MOST_PROCESSES = 1024, MOST_CORES = 64 };
 #define NOTABLE 0.05
 
 /* ---- what is taken over ---- */
@@ -33,6 +33,23 @@ static const member of_link[] = {
     { "reconnects", JSON_INTEGER },
     { "retransmits", JSON_INTEGER },
     { "refused", JSON_INTEGER },
+    { NULL, JSON_NULL },
+};
+
+/* Of the host as a whole (host_sampler.h). */
+static const member of_machine[] = {
+    { "interval_ms", JSON_INTEGER },
+    { "busy", JSON_REAL },
+    { "clock_mhz", JSON_REAL },
+    { "clock_least_mhz", JSON_REAL },
+    { "memory_bytes", JSON_INTEGER },
+    { "memory_free_bytes", JSON_INTEGER },
+    { "disk_read_mb_per_second", JSON_REAL },
+    { "disk_written_mb_per_second", JSON_REAL },
+    { "disk_busy", JSON_REAL },
+    { "network_received_mb_per_second", JSON_REAL },
+    { "network_sent_mb_per_second", JSON_REAL },
+    { "temperature_celsius", JSON_REAL },
     { NULL, JSON_NULL },
 };
 
@@ -77,6 +94,31 @@ static void take_links(json_t *host, const json_t *links, cse_host_group *group)
     json_object_set_new(host, "links", taken);
 }
 
+/* The first of a list that are of this type. */
+static json_t *items_of(const json_t *from, const char *name, json_type type)
+{
+    json_t *taken = json_array(), *one;
+    size_t i;
+    json_array_foreach(json_object_get(from, name), i, one)
+    {
+        const bool fits = type == JSON_REAL ? json_is_number(one) : json_typeof(one) == type;
+        if (i < MOST_CORES && fits)
+            json_array_append(taken, one);
+    }
+    return taken;
+}
+
+static void take_machine(json_t *host, const json_t *sample)
+{
+    if (!json_is_object(sample))
+        return;
+    json_t *machine = members_of(sample, of_machine);
+    if (json_is_array(json_object_get(sample, "cores")))
+        json_object_set_new(machine, "cores", items_of(sample, "cores", JSON_REAL));
+    json_object_set_new(machine, "not_readable", items_of(sample, "not_readable", JSON_STRING));
+    json_object_set_new(host, "machine", machine);
+}
+
 static void take_report(json_t *host, const json_t *report, cse_host_group *group)
 {
     const json_t *own = json_object_get(report, "host");
@@ -86,6 +128,7 @@ static void take_report(json_t *host, const json_t *report, cse_host_group *grou
     json_object_set_new(host, "exposed", json_is_number(exposed) ? json_real(share) : json_null());
     take_processes(host, report);
     take_links(host, json_object_get(own, "links"), group);
+    take_machine(host, json_object_get(report, "machine"));
 }
 
 /* ---- the hosts ---- */
@@ -189,5 +232,6 @@ void cse_host_reports_add(cse_host_group *group, cse_host_change *change, json_t
     add_known(hosts, change);
     mark_slowest(hosts);
     json_object_del(report, "host");
+    json_object_del(report, "machine");
     json_object_set_new(report, "hosts", hosts);
 }

@@ -14,7 +14,7 @@
 /* Replaces "host" of the leader's own report by "hosts". `change`: NULL where hosts stay.
  *     "hosts": [{"name", "state", "leads", "connected", "steps_done", "why", "returns_ms",
  *                "report_age_ms", "exposed", "slowest", "processes": [...],
- *                "links": [{"to", ...}]}]
+ *                "links": [{"to", ...}], "machine": {...}}]
  * "slowest": the host that the others wait for, where that is more than a twentieth of the time. */
 void cse_host_reports_add(cse_host_group *group, cse_host_change *change, json_t *report);
 

@@ -86,6 +86,16 @@ def hosts_are_seen_until_one_is_lost():
                 check(link["bytes_sent"] > 0 and link["bytes_received"] > 0, link)
         check(len(processes) >= 12, "each host has processes of its own:", processes)
         check(sum(h["slowest"] for h in hosts.values()) <= 1, "at most one is the slowest")
+
+        def sampled():
+            machines = server.get(f"{API}/jobs/run/machine").json()["hosts"]
+            return machines if len(machines) == 3 else None
+
+        machines = wait("what each host does as a whole", sampled)
+        equal(sorted(m["name"] for m in machines), HOSTS)
+        for machine in machines:
+            known = [v for v in machine["figures"]["memory_bytes"] if v is not None]
+            check("memory" in machine["not_readable"] or known, "memory of each host, or that it is not told", machine)
         # What one host says it sent, the other one received. The two reports are of different
         # times, so that the first ones differ by much; later ones differ by what is on its way.
         def ends_agree():

@@ -140,6 +140,37 @@ function planOf(job, query) {
   };
 }
 
+/* Two cores, every other second; the host has no sensor of temperature. */
+function machineOf(job) {
+  if (job.step === null) return { hosts: [], missing: "no sample of a host was taken" };
+  const times = Array.from({ length: 60 }, (_, i) => job.attempts[0].start_ms + 2000 * i);
+  const wave = (low, high, period) =>
+    times.map((_, i) => low + ((high - low) * (1 + Math.sin(i / period))) / 2);
+  const busy = [wave(0.6, 1, 3), wave(0.1, 0.9, 7)];
+  const none = times.map(() => null);
+  const figures = {
+    busy: times.map((_, i) => (busy[0][i] + busy[1][i]) / 2),
+    clock_mhz: wave(2600, 3200, 9),
+    clock_least_mhz: wave(2400, 2600, 9),
+    memory_bytes: times.map(() => 8 * 2 ** 30),
+    memory_free_bytes: times.map((_, i) => 4 * 2 ** 30 - i * 2 ** 22),
+    disk_read_mb_per_second: wave(0, 12, 5),
+    disk_written_mb_per_second: wave(0, 3, 4),
+    disk_busy: wave(0, 0.3, 5),
+    network_received_mb_per_second: wave(0, 0.2, 6),
+    network_sent_mb_per_second: wave(0, 0.1, 6),
+    temperature_celsius: none,
+  };
+  const cores = times.map((_, i) => busy.map((one) => one[i]));
+  const steps = times.map((_, i) => Math.min(job.step, 10 * i));
+  return {
+    hosts: [
+      { name: "vm", time_ms: times, step: steps, cores, figures, not_readable: ["temperature"] },
+    ],
+    missing: null,
+  };
+}
+
 function graphOf(job) {
   if (job.step === null) throw new Refusal(404, "the step was not compiled yet");
   return graphText(job.layers);
@@ -167,6 +198,7 @@ const OF_JOB = {
   data: (job, query) => dataOf(job, Number(query.get("step") ?? 1)),
   precision: (job) => precisionOf(job.layers),
   topology: topologyOf,
+  machine: machineOf,
   plan: planOf,
   tensors: (job) => ({ tensors: job.tensors(), next_page_token: null, missing: null }),
   numerics: (job, query) =>

@@ -2,3 +2,4 @@
 export { Plan } from "@/plan/Plan";
 export { StepGraph } from "@/graph/StepGraph";
 export { Timeline } from "@/timeline/Timeline";
+export { Machine } from "@/machine/Machine";

@@ -14,6 +14,7 @@
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/timing.h"
+#include "workers/control/host_sampler.h"
 #include "workers/control/topology_hosts.h"
 #include "workers/control/topology_streams.h"
 
@@ -26,6 +27,7 @@ struct cse_topology {
     const cse_run_events *events;
     const cse_execution_hosts *hosts; /* NULL: this host is alone */
     cse_topology_hosts exchanged;     /* at the last report */
+    cse_host_sampler *sampler;
     int slot_count;
     cse_topology_state *states;
     bool tells_changes;   /* all processes have been running, or one was lost */
@@ -49,6 +51,7 @@ cse_topology *cse_topology_new(cse_cluster *cluster, const cse_execution *execut
     t->loader = execution->loader;
     t->events = execution->events;
     t->hosts = execution->hosts;
+    t->sampler = cse_host_sampler_new("");
     t->slot_count = cse_cluster_slot_count(cluster);
     t->states = cse_calloc((size_t)t->slot_count, sizeof *t->states);
     t->loads = cse_calloc((size_t)t->slot_count, sizeof *t->loads);
@@ -59,6 +62,7 @@ void cse_topology_destroy(cse_topology **topology)
 {
     if (*topology == NULL)
         return;
+    cse_host_sampler_destroy(&(*topology)->sampler);
     free((*topology)->states);
     free((*topology)->loads);
     free(*topology);
@@ -183,6 +187,16 @@ static void add_data(const cse_topology *t, json_t *report)
                   (json_int_t)input->sample_count, "bad_records", (json_int_t)bad));
 }
 
+/* Once in several reports, which are stored; but a leader takes of a follower's whichever report is
+ * the newest. */
+static void add_machine(cse_topology *t, int64_t now_ns, json_t *report)
+{
+    bool fresh;
+    json_t *sample = cse_host_sampler_take(t->sampler, now_ns, &fresh);
+    if (sample != NULL && (fresh || t->hosts != NULL))
+        json_object_set(report, "machine", sample);
+}
+
 static bool is_wanted(const cse_run_events *events)
 {
     while (events != NULL && events->on_topology == NULL)
@@ -205,6 +219,7 @@ static void report(cse_topology *t, int64_t now_ns)
     add_data(t, root);
     cse_topology_add_streams(root, t->cluster, step, t->rate);
     cse_topology_add_host(root, t->cluster, elapsed_ns, &t->exchanged);
+    add_machine(t, now_ns, root);
     if (t->hosts != NULL && t->hosts->describe != NULL)
         t->hosts->describe(t->hosts->describer, root);
     char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));

@@ -7,6 +7,8 @@ const PATHS = {
   compare: "M2.5 2.5v11h11M4.5 11l3-4 2.5 2 3-5M4.5 7l3 3 5.5-1",
   sweeps: "M2.5 3H6v4H2.5M2.5 9H6v4H2.5M6 5h3.5v6H6M9.5 8h4",
   submit: "M8 13V3.5M4.5 7 8 3.5 11.5 7M3 13h10",
+  machine:
+    "M4.5 4.5h7v7h-7zM6.5 2v2.5M9.5 2v2.5M6.5 11.5V14M9.5 11.5V14M2 6.5h2.5M2 9.5h2.5M11.5 6.5H14M11.5 9.5H14",
   cluster: "M3 3h10v4H3zM3 9h10v4H3zM5.5 5h.01M5.5 11h.01",
   pulse: "M1.5 8.5h3l2-5 3 9 2-4h3",
   topology: "M8 2.5v3M8 5.5 3.5 10M8 5.5l4.5 4.5M2 10h3v3H2zM11 10h3v3h-3zM6.5 2h3v3h-3z",

@@ -10,17 +10,15 @@ import { Icon } from "@/components/Icon";
 import { Empty, PageHeader, Pick, Waiting } from "@/components/parts";
 import { current, isFinal, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
-
-interface Span {
-  kind: string;
-  start_us: number;
-  end_us: number;
-}
-
-interface Lane {
-  name: string;
-  spans: Span[];
-}
+import {
+  lanesOfStep,
+  stragglersOf,
+  textOfTime,
+  waitsOf,
+  type Lane,
+  type Span,
+  type Wait,
+} from "@/timeline/waits";
 
 /* Kinds as the engine names them: colour and pattern. */
 const KINDS: Record<
@@ -39,31 +37,12 @@ const UNKNOWN = { token: "--series-7", text: "other", pattern: "plain" as const 
 const LANE_HEIGHT = 34;
 const LEFT = 130;
 const AXIS = 24;
+/* Pixels of a wait below which it has no arrow. */
+const LEAST_ARROW = 6;
 
 const kindOf = (kind: string) => KINDS[kind] ?? { ...UNKNOWN, text: kind };
 
-function lanesOf(trace: Trace): Lane[] {
-  const names = new Map<string, string>();
-  const lanes = new Map<string, Lane>();
-  const keyOf = (event: Trace["traceEvents"][number]) => `${event.pid}/${event.tid}`;
-  for (const event of trace.traceEvents) {
-    const name = (event.args as { name?: string } | undefined)?.name;
-    if (event.ph === "M" && event.name === "thread_name" && name) names.set(keyOf(event), name);
-    if (event.ph === "M" && event.name === "process_name" && name && !names.has(keyOf(event)))
-      names.set(`${event.pid}`, name);
-  }
-  for (const event of trace.traceEvents) {
-    if (event.ph !== "X" || event.ts === undefined) continue;
-    const key = keyOf(event);
-    let lane = lanes.get(key);
-    if (!lane) {
-      const name = names.get(key) ?? names.get(`${event.pid}`) ?? `process ${event.tid}`;
-      lanes.set(key, (lane = { name, spans: [] }));
-    }
-    lane.spans.push({ kind: event.name, start_us: event.ts, end_us: event.ts + (event.dur ?? 0) });
-  }
-  return [...lanes.values()].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-}
+declare const IS_REPORT: boolean;
 
 interface Extent {
   from: number;
@@ -107,13 +86,6 @@ function overlapOf(lanes: Lane[], extent: Extent): number {
   return overlapped / Math.max(1, extent.to - extent.from);
 }
 
-const text_us = (us: number): string =>
-  us >= 1e6
-    ? `${(us / 1e6).toFixed(2)} s`
-    : us >= 1000
-      ? `${(us / 1000).toFixed(us >= 1e4 ? 1 : 2)} ms`
-      : `${us.toFixed(us < 10 ? 1 : 0)} µs`;
-
 function patternOf(context: CanvasRenderingContext2D, kind: string): string | CanvasPattern {
   const { token, pattern } = kindOf(kind);
   const ink = colour(token);
@@ -141,6 +113,33 @@ function tickOf(span: number, width: number): number {
   return ([1, 2, 5, 10].find((m) => m * power >= raw) ?? 10) * power;
 }
 
+/* From where the work ended to where the wait for it did. */
+function paintWaits(
+  c: CanvasRenderingContext2D,
+  lanes: Lane[],
+  waits: Wait[],
+  at: (us: number) => number,
+): void {
+  const rows = new Map(lanes.map((lane, i) => [lane.name, AXIS + i * LANE_HEIGHT + 17]));
+  c.strokeStyle = c.fillStyle = colour("--text");
+  for (const wait of waits) {
+    const [from, to] = [rows.get(wait.whom ?? ""), rows.get(wait.who)];
+    if (from === undefined || to === undefined) continue;
+    const [x, tip] = [at(wait.done_us), at(wait.end_us)];
+    const edge = to > from ? to - 11 : to + 11;
+    const back = to > from ? -5 : 5;
+    c.beginPath();
+    c.moveTo(x, to > from ? from + 11 : from - 11);
+    c.lineTo(tip, edge);
+    c.stroke();
+    c.beginPath();
+    c.moveTo(tip, edge);
+    c.lineTo(tip - 3, edge + back);
+    c.lineTo(tip + 3, edge + back);
+    c.fill();
+  }
+}
+
 function paint(canvas: HTMLCanvasElement, lanes: Lane[], view: Extent, origin: number): void {
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -161,7 +160,7 @@ function paint(canvas: HTMLCanvasElement, lanes: Lane[], view: Extent, origin: n
     c.lineTo(x, height);
     c.stroke();
     c.fillStyle = colour("--text-faint");
-    c.fillText(text_us(t), x + 4, 14);
+    c.fillText(textOfTime(t), x + 4, 14);
   }
   const patterns = new Map<string, string | CanvasPattern>();
   c.save();
@@ -183,6 +182,9 @@ function paint(canvas: HTMLCanvasElement, lanes: Lane[], view: Extent, origin: n
       }
     }
   });
+  const shown = (wait: Wait) =>
+    wait.us * scale >= LEAST_ARROW && wait.end_us >= view.from && wait.done_us <= view.to;
+  paintWaits(c, lanes, waitsOf(lanes).filter(shown), at);
   c.restore();
   lanes.forEach((lane, i) => {
     c.fillStyle = colour("--text");
@@ -227,8 +229,8 @@ function spanText(lane: Lane | undefined, at: number, origin: number): string {
   const span = lane?.spans.find((s) => s.start_us <= at && s.end_us >= at);
   if (!span) return "";
   return (
-    `${lane?.name}: ${span.kind}, ${text_us(span.end_us - span.start_us)}, ` +
-    `from ${text_us(span.start_us - origin)}`
+    `${lane?.name}: ${span.kind}, ${textOfTime(span.end_us - span.start_us)}, ` +
+    `from ${textOfTime(span.start_us - origin)}`
   );
 }
 
@@ -270,10 +272,12 @@ function Gantt({ lanes }: { lanes: Lane[] }) {
         style={{ height: `${AXIS + lanes.length * LANE_HEIGHT + 8}px` }}
         aria-label={
           `Timeline of ${lanes.length} processes over ` +
-          `${text_us(extent.to - extent.from)}; the table below has the same as figures`
+          `${textOfTime(extent.to - extent.from)}; the table below has the same as figures`
         }
       />
-      <p class="tip small soft">{tip || "Drag moves, Ctrl and the wheel scale, 0 shows all."}</p>
+      <p class="tip small soft">
+        {tip || "Drag moves, Ctrl and the wheel scale, 0 shows all. An arrow: who waited for whom."}
+      </p>
     </>
   );
 }
@@ -306,12 +310,92 @@ function Shares({ lanes }: { lanes: Lane[] }) {
             {kinds.map((kind) => {
               const us = total(lane.spans, (s) => s.kind === kind);
               return (
-                <td key={kind} class="number" title={text_us(us)}>
+                <td key={kind} class="number" title={textOfTime(us)}>
                   {percent(us / length)}
                 </td>
               );
             })}
             <td class="number">{integer(lane.spans.length)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Waits({ lanes }: { lanes: Lane[] }) {
+  const waits = waitsOf(lanes).filter((wait) => wait.whom !== null);
+  const rows = new Map<string, { first: Wait; us: number; count: number }>();
+  for (const wait of waits) {
+    const key = `${wait.who}/${wait.whom}/${wait.kind}`;
+    const row = rows.get(key) ?? { first: wait, us: 0, count: 0 };
+    rows.set(key, { first: row.first, us: row.us + wait.us, count: row.count + 1 });
+  }
+  if (rows.size === 0) return <p class="soft body">In this step nobody waited for another.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Waits</th>
+          <th scope="col">For</th>
+          <th scope="col">Its</th>
+          <th scope="col" class="number">
+            Times
+          </th>
+          <th scope="col" class="number">
+            Together
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {[...rows.values()]
+          .sort((a, b) => b.us - a.us)
+          .map(({ first, us, count }) => (
+            <tr key={`${first.who}/${first.whom}/${first.kind}`}>
+              <td>{first.who}</td>
+              <td>{first.whom}</td>
+              <td>{kindOf(first.kind).text}</td>
+              <td class="number">{integer(count)}</td>
+              <td class="number">{textOfTime(us)}</td>
+            </tr>
+          ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Of all sampled steps: whom others waited for. */
+export function Stragglers({ trace }: { trace: Trace | undefined }) {
+  const steps = useMemo(
+    () => (trace?.steps ?? []).map((step) => lanesOfStep(trace, step)),
+    [trace],
+  );
+  const rows = useMemo(() => stragglersOf(steps), [steps]);
+  if (rows.length === 0)
+    return <p class="soft body">In no sampled step did anybody wait for another.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Waited for</th>
+          <th scope="col">Mostly its</th>
+          <th scope="col" class="number">
+            In steps
+          </th>
+          <th scope="col" class="number">
+            Others waited
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.name}>
+            <td>{row.name}</td>
+            <td>{kindOf(row.kind).text}</td>
+            <td class="number">
+              {integer(row.steps)} of {integer(steps.length)}
+            </td>
+            <td class="number">{textOfTime(row.us)}</td>
           </tr>
         ))}
       </tbody>
@@ -343,15 +427,6 @@ function Legend({ lanes }: { lanes: Lane[] }) {
       ))}
     </div>
   );
-}
-
-/* The spans of one step of what was sampled. */
-function lanesOfStep(trace: Trace | undefined, step: number | undefined): Lane[] {
-  const events = (trace?.traceEvents ?? []).filter((event) => {
-    const at = (event.args as { step?: number } | undefined)?.step;
-    return at === undefined || step === undefined || at === step;
-  });
-  return lanesOf({ ...(trace as Trace), traceEvents: events });
 }
 
 const REREAD_MS = 3000;
@@ -440,6 +515,17 @@ export function Timeline() {
             Chrome trace
           </button>
         )}
+        {!IS_REPORT && lanes.length > 0 && (
+          <a
+            class="button"
+            href={`/api/v1/jobs/${encodeURIComponent(model.id)}/trace`}
+            download={`${model.id}.trace.json`}
+            title="All sampled steps in Chrome's trace event format, which ui.perfetto.dev and chrome://tracing open"
+          >
+            <Icon name="download" />
+            all steps for Perfetto
+          </a>
+        )}
       </PageHeader>
       <Waiting for={stored} />
       {data && lanes.length === 0 && (
@@ -468,6 +554,21 @@ export function Timeline() {
             <h2>Share of the step</h2>
             <Shares lanes={lanes} />
           </section>
+          <div class="columns halves">
+            <section
+              class="panel scroll"
+              tabIndex={0}
+              role="region"
+              aria-label="Who waits for whom"
+            >
+              <h2>Who waits for whom, step {integer(step)}</h2>
+              <Waits lanes={lanes} />
+            </section>
+            <section class="panel scroll" tabIndex={0} role="region" aria-label="Stragglers">
+              <h2>Waited for, all sampled steps</h2>
+              <Stragglers trace={all.data} />
+            </section>
+          </div>
         </div>
       )}
     </>

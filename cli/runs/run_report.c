@@ -24,6 +24,8 @@ static const struct {
     { { "/checkpoints", "listCheckpoints", "" }, NULL, false },
     { { "/alerts", "listAlerts", "" }, NULL, false },
     { { "/membership", "listMembershipChanges", "" }, NULL, false },
+    { { "/notes", "listNotes", "" }, NULL, false },
+    { { "/history", "getHistory", "" }, NULL, false },
     { { "/logs", "listLogs", "limit=1000&tail=10000" }, NULL, true },
     { { "/config", "getJobConfig", "" }, NULL, false },
     { { "/graph", "getGraph", "" }, NULL, false },

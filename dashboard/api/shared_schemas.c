@@ -171,6 +171,8 @@ const char cse_shared_schemas[] =
     "  progress Progress\n"
     "  store_failure StoreFailure|null  # null: the run store is written\n"
     "  health [JobHealth]  # what is wrong with how it trains; empty: nothing was found\n"
+    "  notes integer 0..  # that users have written about the run\n"
+    "  note string|null  # the newest of them\n"
     "  fork JobFork|null  # null: it began by itself, or it is not known yet at which step\n"
     "  resources Resources\n"
     "  model_dir string  # directory of the run on the server\n"
@@ -198,6 +200,8 @@ const char cse_shared_schemas[] =
 const char cse_shared_parameters[] =
     "{id} JobId  # id of the job\n"
     "  = \"mnist-1\"\n"
+    "{note} integer 1..  # number of the note\n"
+    "  = 1\n"
     "{step} integer 0..  # step of the checkpoint\n"
     "  = 500\n"
     "{kernel} integer 0..  # index of a kernel in the graph's groups\n"

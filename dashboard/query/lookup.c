@@ -15,7 +15,8 @@ const char *const cse_lookup_fields[] = {
     "seed",     "restarts",  "batch_size", "num_csx",    "micro_batch_size",
     "host",     "ran_ms",    "created_ms", "started_ms", "ended_ms",
     "health",   "step",      "last_step",  "rate",       "loss",
-    "min_loss", "retryable", "model_dir",  "exit_code",  NULL
+    "min_loss", "retryable", "model_dir",  "exit_code",  "note",
+    "notes",    NULL
 };
 
 static const char *const of_progress[][2] = { { "step", "step" },

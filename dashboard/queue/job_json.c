@@ -12,6 +12,7 @@
 #include "dashboard/queue/jobs_commands.h"
 #include "dashboard/queue/run_account.h"
 #include "engine/base/arena.h"
+#include "store/notes.h"
 #include "store/step_at.h"
 
 /* ---- what the run knows ---- */
@@ -360,6 +361,19 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job, const void *unused
     return facts;
 }
 
+/* Their file changes without the run store: nothing of it is kept. */
+static void add_notes(json_t *object, const char *model_dir)
+{
+    json_t *notes = NULL;
+    (void)cse_notes_read(model_dir, &notes);
+    const size_t count = json_array_size(notes);
+    const json_t *newest = count > 0 ? json_array_get(notes, count - 1) : NULL;
+    json_t *text = json_object_get(newest, "text");
+    json_object_set_new(object, "notes", json_integer((json_int_t)count));
+    json_object_set_new(object, "note", text != NULL ? json_incref(text) : json_null());
+    json_decref(notes);
+}
+
 json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
 {
     json_t *object = json_object();
@@ -367,6 +381,7 @@ json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
     add_state(object, jobs, job);
     json_t *facts = cse_job_derived(jobs, job, CSE_DERIVED_FACTS, read_facts, NULL);
     json_object_update(object, facts);
+    add_notes(object, job->record.model_dir);
     if (job->warnings != NULL)
         json_object_set(object, "warnings", job->warnings);
     json_decref(facts);

@@ -115,6 +115,10 @@ function whatIsMarked(checks) {
         origin: "run",
       },
     ],
+    notes: [
+      { id: 1, step: 8, time_ms: 2000, text: "mended", author: null },
+      { id: 2, step: null, time_ms: 2000, text: "of the whole", author: null },
+    ],
   };
   const found = marksOf(happened).map((one) => `${one.step} ${one.kind} ${one.text}`);
   const wanted = [
@@ -122,6 +126,7 @@ function whatIsMarked(checks) {
     "6 pause paused: lunch",
     "6 pause goes on",
     "7 host host b left: silent",
+    "8 note mended",
     "9 alert alert: loss > 3 (loss 4)",
     "12 start start 2",
     "14 settings start 3, settings changed: a: 1 -> 2",
@@ -189,6 +194,37 @@ const legendOf = async (page) => {
     }),
   );
 };
+
+const NOTE = "<b>bold?</b> the data & so on";
+
+/* A note is written by the form, is text, stands as a mark, and goes again. */
+async function aNoteIsAMark(checks, api, page) {
+  await page.goto(`${api.url}/jobs/plain/curves`);
+  const form = page.locator(".notes form");
+  await form.waitFor({ timeout: 30_000 });
+  await form.getByLabel("Text of the note").fill(NOTE);
+  await form.getByLabel("Step of the note; empty: the whole run").fill("50");
+  await form.locator("button").click();
+  const line = page.locator(".notes li");
+  await line.waitFor();
+  const { notes } = await api.get("/jobs/plain/notes");
+  checks.that(
+    notes.length === 1 && notes[0].text === NOTE && notes[0].step === 50,
+    "a note of the page is in the API",
+    JSON.stringify(notes),
+  );
+  const shown = await line.locator(".note-text").innerText();
+  checks.that(shown === NOTE && (await line.locator("b").count()) === 0, "it is text", shown);
+  await page.locator(".marks-legend button", { hasText: "notes" }).first().waitFor();
+  const marks = page.locator(".marks [role=option][aria-label*='bold?']");
+  await marks.first().waitFor();
+  const label = await marks.first().getAttribute("aria-label");
+  checks.that(label.includes(`step 50: ${NOTE}`), "it is a mark at its step", label);
+  await page.screenshot({ path: join(shots, "notes.png"), fullPage: true });
+  await line.getByLabel("Remove note 1").click();
+  await line.waitFor({ state: "detached" });
+  checks.that((await api.get("/jobs/plain/notes")).notes.length === 0, "and it is removed");
+}
 
 async function theLegendCounts(checks, api, page) {
   const get = async (what) => (await api.get(`/jobs/eventful/${what}`))[what];
@@ -354,6 +390,7 @@ try {
   await (await context.newPage()).goto(`${url}/jobs?token=${token}`);
   tab = await openTab(context, url);
   const { page } = tab;
+  await aNoteIsAMark(checks, api, page);
   await theLegendCounts(checks, api, page);
   await theKeyboardReads(checks, page);
   await thePointerReads(checks, page);

@@ -39,6 +39,7 @@ const PAGES = {
   queued: ["/jobs/queued/pulse", "text=2 of 2 are used"],
   curves: [`${job}/curves`, "figure >> text=gradient_norm"],
   forked: ["/jobs/resumed/curves", ".history >> text=fork at step 800"],
+  notes: ["/jobs/resumed/curves?filter=^loss$", ".notes >> text=<b>data</b> mended"],
   "compare-fork": ["/compare?runs=sweep-0,resumed&metrics=loss", ".explore .importance"],
   compared: [`${job}/curves?runs=resumed&smooth=0.9&x=elapsed`, ".chip >> text=fc resumed"],
   topology: [`${job}/topology`, ".topology >> text=bottleneck"],

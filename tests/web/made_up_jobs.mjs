@@ -255,6 +255,8 @@ export class MadeUpJob {
       resources: { cores: 2 },
       model_dir: `runs/${this.id}`,
       folder_gone: this.folderGone ?? false,
+      notes: this.notes?.length ?? 0,
+      note: this.notes?.at(-1)?.text ?? null,
       fork: this.fork ? { ...this.fork, model_dir: null, copied: false } : null,
       host: "localhost",
       pid: alive ? 4711 : null,
@@ -662,6 +664,10 @@ const SPECS = [
     layers: 4,
     labels: { team: "vision" },
     fork: { job: "sweep-0", step: 800 },
+    notes: [
+      { id: 1, time_ms: NOW - HOUR, step: null, text: "for the report", author: null },
+      { id: 2, time_ms: NOW - HOUR, step: 1200, text: "<b>data</b> mended", author: "alice" },
+    ],
     attempts: [
       { start_ms: NOW - 2 * HOUR, first: 0, last: 2600 },
       { start_ms: NOW - 1.8 * HOUR, first: 2001, last: 4000 },

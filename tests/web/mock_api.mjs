@@ -186,6 +186,7 @@ const OF_JOB = {
       names: query.get("names")?.split(","),
       history: query.get("history") === "true",
     }),
+  notes: (job) => ({ notes: job.notes ?? [] }),
   history: (job, query, jobs) => job.history(jobs),
   closures: (job) => ({ closures: job.closures(), next_after: null }),
   checkpoints: (job) => ({ checkpoints: job.checkpoints() }),

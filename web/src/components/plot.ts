@@ -47,7 +47,8 @@ export interface Reading {
 }
 
 /** Kinds of marks; their symbols and words are in src/marks. */
-export type MarkKind = "alert" | "process" | "host" | "pause" | "start" | "settings" | "checkpoint";
+export type MarkKind =
+  "alert" | "process" | "host" | "pause" | "start" | "settings" | "checkpoint" | "note";
 
 /** What happened at a place of the horizontal axis. */
 export interface PlotMark {

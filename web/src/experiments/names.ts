@@ -40,6 +40,7 @@ const FIELDS = [
   "min_loss",
   "ran_ms",
   "host",
+  "note",
 ] as const;
 
 /** Those of them that no setting or label has the name of. */

@@ -12,6 +12,7 @@ const SYMBOLS: Record<MarkKind, { path: string; line?: boolean }> = {
   start: { path: "M2.5 1 11 6 2.5 11z" },
   settings: { path: "M6 1.8a4.2 4.2 0 1 0 0 8.4 4.2 4.2 0 0 0 0-8.4M6 5.9v.2", line: true },
   checkpoint: { path: "M1.8 1.8h8.4v8.4H1.8z" },
+  note: { path: "M1 1.5h10v7H6L3 11V8.5H1z" },
 };
 
 export function MarkSymbol({ kind }: { kind: MarkKind }) {

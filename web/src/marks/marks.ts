@@ -1,6 +1,13 @@
 /* What happened to a run beside its curves, each at its step: alerts, checkpoints, lost processes and
  * hosts, pauses, further starts and their other settings. All of it is in what the API lists. */
-import type { Alert, Checkpoint, MembershipChange, Metrics, Transition } from "@generated/client";
+import type {
+  Alert,
+  Checkpoint,
+  MembershipChange,
+  Metrics,
+  Note,
+  Transition,
+} from "@generated/client";
 import { duration, integer } from "@/base/format";
 import type { Run } from "@/components/MetricChart";
 import type { MarkKind, PlotMark } from "@/components/plot";
@@ -15,6 +22,7 @@ export const MARK_WORDS: Record<MarkKind, string> = {
   start: "further starts",
   settings: "settings changed",
   checkpoint: "checkpoints",
+  note: "notes",
 };
 
 export interface Mark {
@@ -30,6 +38,7 @@ export interface Happened {
   checkpoints: readonly Checkpoint[];
   membership: readonly MembershipChange[];
   transitions: readonly Transition[];
+  notes: readonly Note[];
 }
 
 const why = (text: string): string => (text ? `: ${text}` : "");
@@ -63,7 +72,7 @@ function ofTransition(one: Transition): Mark[] {
 }
 
 /** By step. */
-export function marksOf({ alerts, checkpoints, membership, transitions }: Happened): Mark[] {
+export function marksOf({ alerts, checkpoints, membership, transitions, notes }: Happened): Mark[] {
   const found: Mark[] = [
     ...alerts
       .filter((one) => one.begins)
@@ -77,6 +86,8 @@ export function marksOf({ alerts, checkpoints, membership, transitions }: Happen
       return { kind: "checkpoint", step, time_ms, text: `checkpoint${since}` };
     }),
   ];
+  for (const { step, time_ms, text } of notes)
+    if (step !== null) found.push({ kind: "note", step, time_ms, text });
   return found.sort((a, b) => a.step - b.step || a.time_ms - b.time_ms);
 }
 

@@ -3,13 +3,15 @@ import { api } from "@generated/client";
 import { marksOf, type Happened, type OfRun } from "@/marks/marks";
 
 async function readHappened(id: string): Promise<Happened> {
-  const [{ alerts }, { checkpoints }, { membership }, { transitions }] = await Promise.all([
-    api.listAlerts({ id }),
-    api.listCheckpoints({ id }),
-    api.listMembershipChanges({ id }),
-    api.listTransitions({ id }),
-  ]);
-  return { alerts, checkpoints, membership, transitions };
+  const [{ alerts }, { checkpoints }, { membership }, { transitions }, { notes }] =
+    await Promise.all([
+      api.listAlerts({ id }),
+      api.listCheckpoints({ id }),
+      api.listMembershipChanges({ id }),
+      api.listTransitions({ id }),
+      api.listNotes({ id }),
+    ]);
+  return { alerts, checkpoints, membership, transitions, notes };
 }
 
 /** Of each of these runs. */

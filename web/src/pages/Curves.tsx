@@ -90,7 +90,7 @@ function useMarks(model: JobModel, runs: Run[], axis: XAxis) {
     (): PlotMark[] => (later && read.data ? later.placeMarks(read.data, runs, axis) : []),
     [later, read.data, runs, axis],
   );
-  return { marks, error: failure ?? read.error, later };
+  return { marks, error: failure ?? read.error, later, reload: read.reload };
 }
 
 function RunPicker({
@@ -206,7 +206,7 @@ export function Curves() {
     [],
   );
   const { runs, loading } = useRuns(model, others);
-  const { marks, error, later } = useMarks(model, runs, shows.axis);
+  const { marks, error, later, reload: reloadMarks } = useMarks(model, runs, shows.axis);
   const hidden = listOf("unmarked");
   const marked = useMemo(
     () => marks.filter((one) => !hidden.includes(one.kind)),
@@ -276,6 +276,7 @@ export function Curves() {
           />
         ))}
       </div>
+      {beside && <beside.Notes id={model.id} onChange={reloadMarks} />}
       {beside && <beside.History id={model.id} attempt={model.job.value?.attempt} />}
       {picking && <RunPicker chosen={others} own={model.id} onClose={() => setPicking(false)} />}
     </>

@@ -119,8 +119,8 @@ START_TEST(models_in_16_bits_are_decoded)
 }
 END_TEST
 
-/* In cbfloat16 and float16 keys lie in no pages, and a token's attention sums in another order: what
- * docs/time_travel.md says of it holds as long as this does. */
+/* In cbfloat16 and float16 keys lie in no pages, and a token's attention sums in another order:
+ * what docs/time_travel.md says of it holds as long as this does. */
 START_TEST(other_formats_agree_within_their_rounding)
 {
     static const char *const formats[] = { "cbfloat16", "float16" };

@@ -269,7 +269,7 @@ function Tiles({ job, model, run, says }: { job: Job; model: JobModel; run: Run;
             {integer(job.num_csx)}
           </Say>
         }
-        note={`attempt ${job.attempt}${job.restarts ? `, ${job.restarts} restarts` : ""}`}
+        note={`${job.attempt > 0 ? `attempt ${job.attempt}` : "no attempt yet"}${job.restarts ? `, ${job.restarts} restarts` : ""}`}
       />
       <Recoveries job={job} />
     </dl>

@@ -51,6 +51,8 @@ const PAGES = {
   ],
   slowest: [`${job}/graph?slowest=1`, "aside >> text=GB/s"],
   timeline: [`${job}/timeline`, "text=Share of the step"],
+  machine: [`${job}/machine`, "text=Cores, each"],
+  painted: [`${job}/graph?paint=time`, ".node.painted"],
   samples: [`${job}/samples`, "text=7 of these 8 are predicted as labelled"],
   confusion: [`${job}/samples`, '.confusion-count:text("391")'],
   worst: [`${job}/samples`, '.token-5:text("perpetual")'],

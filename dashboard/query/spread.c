@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
-#include "engine/base/json.h"
 
 void cse_spread_start(cse_spread *spread, int count)
 {
@@ -76,6 +75,16 @@ static const struct {
     { "count", runs_of },
 };
 
+/* Twelve digits are more than a chart shows, and take a third of the time of as many as it needs to
+ * read the same number back. */
+static void add_number(cse_text *out, double number)
+{
+    if (isfinite(number))
+        cse_text_add(out, "%.12g", number);
+    else
+        cse_text_add_bytes(out, "null", 4);
+}
+
 void cse_spread_json(const cse_spread *spread, const bool *kept, bool grouped, cse_text *out)
 {
     const size_t shown = grouped ? sizeof columns / sizeof columns[0] : 1;
@@ -88,7 +97,7 @@ void cse_spread_json(const cse_spread *spread, const bool *kept, bool grouped, c
             if (!kept[i])
                 continue;
             cse_text_add_bytes(out, ",", !first);
-            cse_json_add_finite(out, columns[c].of(&spread->bins[i]));
+            add_number(out, columns[c].of(&spread->bins[i]));
             first = false;
         }
         cse_text_add_bytes(out, "]", 1);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dashboard/query/origins.h"
+#include "dashboard/queue/job_json.h"
 #include "dashboard/queue/job_values.h"
 #include "dashboard/routes/route_support.h"
 #include "engine/base/config/settings.h"
@@ -128,13 +130,27 @@ static json_t *settings_json(const compared *c)
     return first;
 }
 
+static json_t *origins_json(const cse_request *request, const compared *c)
+{
+    json_t *links = json_array();
+    for (int i = 0; i < c->count; i++) {
+        json_t *job = cse_job_json(request->server->jobs, &c->jobs[i]);
+        json_t *own = json_object_get(job, "identity_links");
+        json_array_append(links, own != NULL ? own : json_null());
+        json_decref(job);
+    }
+    json_t *origins = cse_origins_that_differ(links);
+    json_decref(links);
+    return origins;
+}
+
 static void get_comparison(const cse_request *request, cse_answer *answer)
 {
     compared *c = cse_calloc(1, sizeof *c);
     if (find_runs(request, answer, c))
-        cse_answer_json(
-            answer, 200,
-            json_pack("{s:o, s:o}", "runs", runs_json(request, c), "settings", settings_json(c)));
+        cse_answer_json(answer, 200,
+                        json_pack("{s:o, s:o, s:o}", "runs", runs_json(request, c), "settings",
+                                  settings_json(c), "origins", origins_json(request, c)));
     release(c);
 }
 
@@ -163,7 +179,10 @@ static const char schemas[] =
     "  values [string|null]  # as YAML, one for each run; null: the run has none\n"
     "Comparison\n"
     "  runs [ComparedRun]  # in the order in which they were asked for\n"
-    "  settings [ComparedSetting]  # those that differ; what can change a bit comes first\n";
+    "  settings [ComparedSetting]  # those that differ; what can change a bit comes first\n"
+    "  origins [ComparedSetting]  # what else the runs were made from, where it differs: the step "
+    "graph, the program, its generated code, the data; path is in words, values are digests and "
+    "versions of the newest checkpoint; null: it is not known\n";
 
 const cse_route cse_route_comparison = {
     .path = "/api/v1/comparison",

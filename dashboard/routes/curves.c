@@ -12,7 +12,7 @@
 #include "engine/base/config/settings.h"
 #include "engine/base/json.h"
 
-enum { MOST_RUNS = 1000, MOST_BINS = 2000, MOST_NUMBERS = 500000 };
+enum { MOST_RUNS = 1000, MOST_BINS = 2000, MOST_NUMBERS = 200000 };
 
 /* Several runs, or one, that are drawn as one line. */
 typedef struct line {
@@ -372,7 +372,7 @@ static const char parameters[] = CSE_WHERE_PARAMETER CSE_CHOSEN_PARAMETER
     "  = [\"seed\"]\n"
     "from? integer 1..  # first step\n"
     "to? integer 1..  # last step\n"
-    "max_points? integer 1..2000 = 250  # ranges of steps at most; fewer where 500000 numbers "
+    "max_points? integer 1..2000 = 250  # ranges of steps at most; fewer where 200000 numbers "
     "would "
     "not be enough for all lines\n";
 

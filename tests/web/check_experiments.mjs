@@ -107,6 +107,18 @@ async function timed(checks, api, context) {
       ".chart canvas",
       1000,
     ],
+    "1,000 runs over each other": [
+      `${api.url}/compare?filter=sweep%3Drates`,
+      "/curves",
+      ".chart canvas",
+      1000,
+    ],
+    "means over seeds of 1,000 runs": [
+      `${api.url}/compare?filter=sweep%3Drates&group=~seed`,
+      "/curves",
+      ".chart canvas",
+      1000,
+    ],
     "the list of jobs": [`${api.url}/jobs`, "/jobs", "table.jobs tbody tr", 1000],
   };
   for (const [what, [url, part, selector, most]] of Object.entries(cases)) {
@@ -512,6 +524,48 @@ async function curved(checks, page) {
   await page.screenshot({ path: join(shots, "compare-bits.png") });
 }
 
+/* From the table in groups to their means as curves: each against the runs' own points. */
+async function banded(checks, api, page) {
+  await page.goto(`${api.url}/experiments?filter=sweep%3Drates&group=${LR}&columns=loss`);
+  await shows(page, `${COUNT / SEEDS} groups`);
+  await page.locator("header a.button", { hasText: "Compare" }).click();
+  await page.waitForURL(/\/compare\?filter=.*group=/);
+  await page.locator(".chart canvas").first().waitFor({ timeout: 60_000 });
+  const said = await note(page);
+  checks.that(/200 groups of 1,?000 runs/.test(said), "all runs of the filter, in groups", said);
+  const ask = `/curves?where=sweep%3Drates&names=loss&group_by=${LR}`;
+  const { lines, series, width } = await api.get(ask);
+  const [first] = lines;
+  const own = await Promise.all(
+    first.runs.map((id) => api.get(`/jobs/${id}/metrics?names=loss&max_points=1000`)),
+  );
+  const at = 1;
+  const [from, to] = [at * width + 1, (at + 1) * width];
+  const means = own.map(({ series: [{ step, value }] }) => {
+    const inside = value.filter((_, i) => step[i] >= from && step[i] <= to);
+    return inside.reduce((sum, one) => sum + one, 0) / inside.length;
+  });
+  const mean = means.reduce((sum, one) => sum + one, 0) / means.length;
+  const squares = means.reduce((sum, one) => sum + (one - mean) ** 2, 0);
+  const deviation = Math.sqrt(squares / (means.length - 1));
+  const found = series[0].lines[0];
+  checks.that(
+    first.runs.length === SEEDS &&
+      Math.abs(found.mean[at] - mean) < 1e-9 &&
+      Math.abs(found.deviation[at] - deviation) < 1e-9 &&
+      found.count[at] === SEEDS,
+    "a line is the mean over its runs, with their deviation",
+    JSON.stringify([found.mean[at], mean, found.deviation[at], deviation]),
+  );
+  await page.goto(`${api.url}/compare?runs=run-0001,run-0002,run-0003,run-0006&group=~seed`);
+  await page.locator(".chips .chip").first().waitFor({ timeout: 60_000 });
+  const chips = await page.locator(".chips .chip").allInnerTexts();
+  checks.that(chips.length === 2, "all but the seed: two learning rates", chips.join(" | "));
+  const label = await page.locator(".chart .canvas").first().getAttribute("aria-label");
+  checks.that(/\(3 runs\)/.test(label) && /\(1 run\)/.test(label), "n is said", label);
+  await page.screenshot({ path: join(shots, "compare-seeds.png") });
+}
+
 async function phone(checks, api, context) {
   const { page } = await openTab(context, api.url);
   await page.setViewportSize({ width: 390, height: 844 });
@@ -574,6 +628,7 @@ try {
     saved,
     besides,
     explored,
+    banded,
     keyboard,
   ])
     await one(checks, api, tab.page);

@@ -101,8 +101,16 @@ export function comparisonOf(jobs) {
       values: jobs.map((_, i) => (i === 0 ? null : String(i))),
     },
   ];
+  const origins = [
+    {
+      path: "build of csengine",
+      changes_bits: true,
+      values: jobs.map((_, i) => (i === 0 ? null : `137c680b7033${i % 2}`)),
+    },
+  ];
   return {
     settings,
+    origins,
     runs: jobs.map(({ id, name, state, batch_size }, i) => ({
       id,
       name,

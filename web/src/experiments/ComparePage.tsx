@@ -177,19 +177,31 @@ function Effect({ setting }: { setting: ComparedSetting }) {
   );
 }
 
-function Settings({ settings, runs }: { settings: ComparedSetting[]; runs: ComparedRun[] }) {
+function Differences({
+  title,
+  what,
+  none,
+  settings,
+  runs,
+}: {
+  title: string;
+  what: string;
+  none: string;
+  settings: ComparedSetting[];
+  runs: ComparedRun[];
+}) {
   if (runs.length < 2) return null;
   return (
     <section class="panel">
-      <h2>Settings that differ</h2>
+      <h2>{title}</h2>
       {settings.length === 0 ? (
-        <p class="body soft">None: the configurations are the same.</p>
+        <p class="body soft">{none}</p>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Settings that differ">
+        <div class="scroll" tabIndex={0} role="region" aria-label={title}>
           <table class="differences">
             <thead>
               <tr>
-                <th scope="col">Setting</th>
+                <th scope="col">{what}</th>
                 <th scope="col">Effect</th>
                 {runs.map((run) => (
                   <th key={run.id} scope="col" title={run.id}>
@@ -270,7 +282,20 @@ function Below({
     <>
       {count > 1 && <Explore source={source} onPassing={onPassing} />}
       <Bits runs={comparison?.runs ?? []} />
-      <Settings settings={comparison?.settings ?? []} runs={comparison?.runs ?? []} />
+      <Differences
+        title="Settings that differ"
+        what="Setting"
+        none="None: the configurations are the same."
+        settings={comparison?.settings ?? []}
+        runs={comparison?.runs ?? []}
+      />
+      <Differences
+        title="Code and data that differ"
+        what="Made from"
+        none="None, as far as the checkpoints of the runs say."
+        settings={comparison?.origins ?? []}
+        runs={comparison?.runs ?? []}
+      />
       {count > MOST_COMPARED && (
         <p class="small soft">
           Bits, and settings one by one, are compared of {MOST_COMPARED} runs at most: these are{" "}

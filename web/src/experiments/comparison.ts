@@ -17,7 +17,7 @@ export function useComparison(ids: string[]): Resource<Comparison> {
   );
 }
 
-const NOTHING: Comparison = { runs: [], settings: [] };
+const NOTHING: Comparison = { runs: [], settings: [], origins: [] };
 
 /* A run that waits for its turn has no series yet. */
 async function curvesOf(id: string, names: string[]): Promise<[string, Metrics | undefined]> {

@@ -138,6 +138,21 @@ static cse_status append(int file, const char *path, const cse_text *before, jso
     return status;
 }
 
+/* Another program may hold the lock for as long as it lives: it is not waited for. */
+static cse_status lock(int file, const char *path)
+{
+    enum { ATTEMPTS = 100 };
+    int attempt = 0;
+    while (flock(file, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return fail(path);
+        if (++attempt == ATTEMPTS)
+            return cse_fail(CSE_TEMPORARY, "%s: another process has locked it; try again", path);
+        cse_sleep_ns(10000000);
+    }
+    return CSE_OK;
+}
+
 typedef cse_status change(void *self, json_t *notes, int64_t last, json_t **line);
 
 /* Reads the notes under the lock, and appends what `make` makes of them. */
@@ -149,7 +164,8 @@ static cse_status change_file(const char *model_dir, int flags, change *make, vo
     int64_t last = 0;
     int file = -1;
     CSE_TRY(open_file(model_dir, O_RDWR | O_APPEND | flags, path, &file));
-    cse_status status = flock(file, LOCK_EX) == 0 ? read_bytes(file, path, &text) : fail(path);
+    cse_status status = lock(file, path);
+    status = status == CSE_OK ? read_bytes(file, path, &text) : status;
     if (status == CSE_OK) {
         notes = parse(&text, &last);
         status = make(self, notes, last, &line);

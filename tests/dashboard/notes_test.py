@@ -1,5 +1,6 @@
 """Notes that users write about a run: by the API and by the command, who may, what is refused, where
 they are shown, and what damage leaves of them."""
+import fcntl
 import json
 import os
 import subprocess
@@ -107,6 +108,11 @@ def damage(server, root):
     equal(listed(server, "run"), before, "damaged lines")
     after = add(server, "run", "behind")
     equal(listed(server, "run"), [*before, after], "behind them")
+    with open(path) as held:  # by a program that never lets go
+        fcntl.flock(held, fcntl.LOCK_EX)
+        detail = add(server, "run", "locked", status=503)["detail"]
+        check("locked" in detail, detail)
+    equal(listed(server, "run"), [*before, after], "beside a lock")
     os.rename(path, path + ".kept")
     os.symlink(path + ".kept", path)
     answer = server.get(f"{API}/jobs/run/notes")

@@ -66,6 +66,9 @@ static void print_first_value(const cse_first_value *v)
     if (strcmp(v->name, v->other_name) != 0)
         cse_print("; in B %s", v->other_name);
     printf("\n");
+    if (v->generated.file != NULL)
+        cse_print("  generated code: %s:%d: %s\n", v->generated.file, v->generated.line,
+                  v->generated.text);
     if (v->located) {
         place_of(v->shape, v->first, place, sizeof place);
         if (v->microbatch >= 0)
@@ -181,9 +184,14 @@ static json_t *first_value_json(const cse_first_value *v)
                             (json_int_t)v->elements, "values", cse_json_finite(v->values[0]),
                             cse_json_finite(v->values[1]), "largest", cse_json_finite(v->largest));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s?, s:o, s:o, s:o}", "name", v->name, "name_in_b",
-                     v->other_name, "op", v->op, "dtype", v->dtype, "backward", (int)v->backward,
-                     "file", v->file, "line", v->file != NULL ? json_integer(v->line) : json_null(),
+    json_t *generated = v->generated.file != NULL
+                            ? json_pack("{s:s, s:i, s:s}", "file", v->generated.file, "line",
+                                        v->generated.line, "text", v->generated.text)
+                            : json_null();
+    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s?, s:o, s:o, s:o, s:o}", "name", v->name,
+                     "name_in_b", v->other_name, "op", v->op, "dtype", v->dtype, "backward",
+                     (int)v->backward, "file", v->file, "line",
+                     v->file != NULL ? json_integer(v->line) : json_null(), "generated", generated,
                      "inputs", inputs, "where", located);
 }
 

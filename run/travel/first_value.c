@@ -218,6 +218,15 @@ static cse_status compare_digests(const cse_replay replays[RUNS], cse_graph *con
     return status;
 }
 
+/* Of what is compiled for the replay, which has the run's code and notes of its values. */
+static cse_status find_line(const cse_replay *replay, cse_arena *arena, cse_first_value *value)
+{
+    const char *artefact = cse_replay_artefact(replay->folder, arena);
+    return artefact != NULL
+               ? cse_generated_line_find(artefact, value->name, arena, &value->generated)
+               : CSE_OK;
+}
+
 cse_status cse_first_value_find(const char *const model_dirs[RUNS], const cse_replay replays[RUNS],
                                 int num_csx, cse_arena *arena, cse_first_value *value)
 {
@@ -231,6 +240,8 @@ cse_status cse_first_value_find(const char *const model_dirs[RUNS], const cse_re
         status = compare_digests(replays, graphs, arena, value);
     if (status == CSE_OK && value->found)
         computed = note_inputs(graphs[0], arena, value);
+    if (status == CSE_OK && value->found)
+        status = find_line(&replays[0], arena, value);
     for (int r = 0; r < RUNS; r++)
         cse_graph_destroy(&graphs[r]);
     if (computed)

@@ -3,6 +3,7 @@
 #ifndef CSE_RUN_TRAVEL_FIRST_VALUE_H
 #define CSE_RUN_TRAVEL_FIRST_VALUE_H
 
+#include "engine/code/codegen/generated_line.h"
 #include "run/travel/replay.h"
 
 enum { CSE_FIRST_VALUE_RUNS = 2, CSE_MOST_FIRST_INPUTS = 8 };
@@ -18,6 +19,7 @@ typedef struct cse_first_value {
     const char *name, *op, *dtype, *file; /* in the first run; `file`: NULL where not known */
     const char *other_name;               /* in the second run */
     int line;
+    cse_generated_line generated; /* in the first run's compiled step */
     bool backward;
     bool updates; /* it is a state, or its update */
     bool of_step; /* it is computed once a step */

@@ -188,8 +188,7 @@ static cse_status run_child(const words *w, const char *yaml, const char *folder
                     message[0] != '\0' ? message : "it ended without a message");
 }
 
-/* The artefact that a run was compiled to; NULL: not known. */
-static const char *artefact_of(const char *model_dir, cse_arena *arena)
+const char *cse_replay_artefact(const char *model_dir, cse_arena *arena)
 {
     cse_store_reader *reader = NULL;
     cse_text text = { 0 };
@@ -210,7 +209,7 @@ static const char *artefact_of(const char *model_dir, cse_arena *arena)
 /* Where the run's artefacts lie, so that nothing is compiled again; NULL: not known. */
 static const char *compiled_in(const char *model_dir, cse_arena *arena)
 {
-    const char *path = artefact_of(model_dir, arena);
+    const char *path = cse_replay_artefact(model_dir, arena);
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
     return slash != NULL && slash != path
                ? cse_arena_printf(arena, "%.*s", (int)(slash - path), path)
@@ -220,7 +219,7 @@ static const char *compiled_in(const char *model_dir, cse_arena *arena)
 cse_status cse_replay_graph(const char *folder, cse_graph **graph)
 {
     cse_arena *arena = cse_arena_new();
-    const char *path = artefact_of(folder, arena);
+    const char *path = cse_replay_artefact(folder, arena);
     *graph = NULL;
     cse_status status = path != NULL
                             ? cse_executable_read_graph(path, NULL, graph)

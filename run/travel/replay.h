@@ -42,6 +42,8 @@ typedef struct cse_replay_options {
 /* Release the replay also after a failure. CSE_NO_INPUT where the run has not done the step, or
  * keeps no configuration; else what the replay failed with. */
 cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay);
+/* The folder of what a replay in this folder has compiled, in the arena; NULL: not known. */
+const char *cse_replay_artefact(const char *folder, cse_arena *arena);
 /* The graph that a replay in this folder has compiled; the caller destroys it. */
 cse_status cse_replay_graph(const char *folder, cse_graph **graph);
 /* Removes its folder. */

@@ -197,6 +197,21 @@ static cse_status check_signature(const char *path, const json_t *whole, cse_pro
                            path);
 }
 
+cse_status cse_proof_read(const char *path, json_t **proof, cse_proof_check *check)
+{
+    json_t *whole = NULL;
+    *proof = NULL;
+    *check = (cse_proof_check){ .last = 0 };
+    if (sodium_init() < 0)
+        return cse_fail(CSE_INTERNAL, "libsodium does not start");
+    CSE_TRY(read_proof(path, &whole));
+    const cse_status status = check_signature(path, whole, check);
+    if (status == CSE_OK)
+        *proof = json_incref(json_object_get(whole, "proof"));
+    json_decref(whole);
+    return status;
+}
+
 static cse_status check_points(const json_t *proof, const cse_run_chain *chain,
                                cse_proof_check *check)
 {
@@ -244,22 +259,17 @@ cse_status cse_proof_verify(const char *path, const char *model_dir, int64_t str
                             cse_proof_check *check)
 {
     cse_run_chain chain = { .count = 0 };
-    json_t *whole = NULL;
-    *check = (cse_proof_check){ .last = 0 };
-    if (sodium_init() < 0)
-        return cse_fail(CSE_INTERNAL, "libsodium does not start");
-    cse_status status = read_proof(path, &whole);
-    if (status == CSE_OK)
-        status = check_signature(path, whole, check);
+    json_t *proof = NULL;
+    cse_status status = cse_proof_read(path, &proof, check);
     if (status == CSE_OK)
         status = cse_run_chain_read(model_dir, 0, 0, &chain);
     if (status == CSE_OK)
         status = check_chain(model_dir, &chain);
     if (status == CSE_OK)
-        status = check_points(json_object_get(whole, "proof"), &chain, check);
+        status = check_points(proof, &chain, check);
     for (int64_t i = 0; status == CSE_OK && i < stretches; i++)
         status = check_stretch(model_dir, num_csx, check);
     cse_run_chain_clear(&chain);
-    json_decref(whole);
+    json_decref(proof);
     return status;
 }

@@ -7,6 +7,7 @@
 #ifndef CSE_RUN_TRAVEL_PROOF_H
 #define CSE_RUN_TRAVEL_PROOF_H
 
+#include <jansson.h>
 #include <sodium.h>
 
 #include "run/travel/replay.h"
@@ -22,14 +23,17 @@ cse_status cse_proof_make(const char *model_dir, cse_text *json);
 
 typedef struct cse_proof_check {
     char key[2 * crypto_sign_PUBLICKEYBYTES + 1]; /* of who has signed it */
-    int64_t first, last;                          /* steps that it is of */
-    int64_t stretches;                            /* that were done again */
-    int64_t steps;                                /* in all of them */
+    int64_t first, last; /* steps that it is of; of a checkpoint: its own, and the last one again */
+    int64_t stretches;   /* that were done again */
+    int64_t steps;       /* in all of them */
 } cse_proof_check;
 
 /* Checks the signature, the run's chain against the proof's, and `stretches` random stretches of
  * the run by replay. CSE_DATA: not the run of the proof, and why. */
 cse_status cse_proof_verify(const char *proof, const char *model_dir, int64_t stretches,
                             int num_csx, cse_proof_check *check);
+
+/* Reads a proof and checks its signature. *proof: what is signed; the caller's. */
+cse_status cse_proof_read(const char *path, json_t **proof, cse_proof_check *check);
 
 #endif

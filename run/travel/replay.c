@@ -233,21 +233,26 @@ cse_status cse_replay_graph(const char *folder, cse_graph **graph)
 typedef struct task {
     const cse_replay_options *options;
     const cse_run_chain *run;
+    const char *configuration; /* a file; NULL: that of the run */
     cse_arena *arena;
 } task;
 
 /* What it begins with. */
 typedef struct beginning {
-    const char *folder;        /* of the checkpoint of step replay->from; NULL: the run's start */
+    const char *folder; /* of the checkpoint of step replay->from; NULL: the run's start, or: */
+    const char *path;   /* of that checkpoint */
     const char *states_digest; /* checkpoint.begins_with; NULL: the checkpoint is the run's own */
 } beginning;
 
 static cse_status link_start(const beginning *b, const cse_replay *replay)
 {
     char from[PATH_MAX], whole[PATH_MAX], to[PATH_MAX];
-    if (b->folder == NULL)
+    if (b->folder == NULL && b->path == NULL)
         return CSE_OK;
-    cse_checkpoint_path(b->folder, replay->from, from, sizeof from);
+    if (b->path != NULL)
+        snprintf(from, sizeof from, "%s", b->path);
+    else
+        cse_checkpoint_path(b->folder, replay->from, from, sizeof from);
     cse_checkpoint_path(replay->folder, replay->from, to, sizeof to);
     if (realpath(from, whole) == NULL || (link(whole, to) != 0 && symlink(whole, to) != 0))
         return cse_fail(CSE_CANNOT_CREATE, "%s: %s", to, strerror(errno));
@@ -259,19 +264,21 @@ static void add_compile_dir(words *w, const cse_replay_options *o)
     const char *place = o->compile_dir;
     if (place != NULL && o->confinement != NULL)
         add(w, cse_arena_printf(w->arena, "--output_root=%s", place));
-    if (place == NULL && o->confinement == NULL)
+    if (place == NULL && o->confinement == NULL && o->model_dir != NULL)
         place = compiled_in(o->model_dir, w->arena);
     if (place != NULL)
         add(w, cse_arena_printf(w->arena, "--compile_dir=%s", place));
 }
 
-static cse_status do_again(const cse_replay_options *o, cse_replay *replay, const beginning *b,
-                           cse_arena *arena)
+static cse_status do_again(const task *t, cse_replay *replay, const beginning *b)
 {
     char executable[PATH_MAX];
-    const char *yaml = NULL;
+    const cse_replay_options *o = t->options;
+    cse_arena *arena = t->arena;
+    const char *yaml = "", *config = t->configuration;
     words w = { .arena = arena };
-    CSE_TRY(cse_replay_configuration(o->model_dir, arena, &yaml));
+    if (config == NULL)
+        CSE_TRY(cse_replay_configuration(o->model_dir, arena, &yaml));
     CSE_TRY(cse_worker_executable(NULL, executable, sizeof executable));
     const char *temporary = o->place != NULL ? o->place : getenv("TMPDIR");
     snprintf(replay->folder, sizeof replay->folder, "%s/csengine-replay-XXXXXX",
@@ -281,15 +288,17 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, cons
         return cse_fail(CSE_CANNOT_CREATE, "no folder for the replay: %s", strerror(errno));
     }
     CSE_TRY(link_start(b, replay));
-    const char *config = cse_arena_printf(arena, "%s/config.yaml", replay->folder);
-    CSE_TRY(write_file(config, yaml));
+    if (config == NULL) {
+        config = cse_arena_printf(arena, "%s/config.yaml", replay->folder);
+        CSE_TRY(write_file(config, yaml));
+    }
     add(&w, executable);
     add(&w, "start");
     add(&w, "--quiet");
     add(&w, "--no_dashboard");
     for (int i = 0; o->confinement != NULL && o->confinement[i] != NULL; i++)
         add(&w, o->confinement[i]);
-    add_settings(&w, o, b->folder == NULL);
+    add_settings(&w, o, b->folder == NULL && b->path == NULL);
     if (b->states_digest != NULL)
         set(&w, cse_arena_printf(arena, "checkpoint.begins_with=%s", b->states_digest));
     add(&w, cse_arena_printf(arena, "--model_dir=%s", replay->folder));
@@ -307,7 +316,7 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, cons
 static cse_status do_and_judge(const task *t, const beginning *b, cse_replay *replay)
 {
     cse_run_chain again = { .count = 0 };
-    cse_status status = do_again(t->options, replay, b, t->arena);
+    cse_status status = do_again(t, replay, b);
     if (status == CSE_OK)
         status = cse_run_chain_read(replay->folder, 0, 0, &again);
     if (status == CSE_OK)
@@ -407,8 +416,25 @@ cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay)
     cse_arena *arena = cse_arena_new();
     cse_status status = cse_run_chain_read(options->model_dir, 0, options->step, &run);
     if (status == CSE_OK)
-        status = replay_with(&(task){ options, &run, arena }, replay);
+        status = replay_with(&(task){ .options = options, .run = &run, .arena = arena }, replay);
     cse_run_chain_clear(&run);
+    cse_arena_destroy(&arena);
+    return status;
+}
+
+cse_status cse_replay_from(const cse_replay_options *options,
+                           const cse_replay_checkpoint *checkpoint, cse_replay *replay,
+                           cse_run_chain *again)
+{
+    *replay = (cse_replay){ .step = options->step, .from = checkpoint->from };
+    *again = (cse_run_chain){ .count = 0 };
+    cse_arena *arena = cse_arena_new();
+    const task t = { .options = options,
+                     .configuration = checkpoint->configuration,
+                     .arena = arena };
+    cse_status status = do_again(&t, replay, &(beginning){ .path = checkpoint->path });
+    if (status == CSE_OK)
+        status = cse_run_chain_read(replay->folder, 0, 0, again);
     cse_arena_destroy(&arena);
     return status;
 }

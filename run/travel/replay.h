@@ -14,9 +14,9 @@
 #include "run/travel/replay_verdict.h"
 
 typedef struct cse_replay_options {
-    const char *model_dir;
-    int64_t step;   /* to be reached; 0: the states that training begins with */
-    int num_csx;    /* 0: as the run's last start */
+    const char *model_dir; /* NULL: cse_replay_from */
+    int64_t step;          /* to be reached; 0: the states that training begins with */
+    int num_csx;           /* 0: as the run's last start */
     int64_t every;  /* the states of each step that is a multiple are kept as well; 0: of none */
     int64_t latest; /* the newest checkpoint to begin from; INT64_MAX: any */
     /* Names of what `step` computed whose values are kept (numerics.values); NULL: of nothing. The
@@ -42,6 +42,21 @@ typedef struct cse_replay_options {
 /* Release the replay also after a failure. CSE_NO_INPUT where the run has not done the step, or
  * keeps no configuration; else what the replay failed with. */
 cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay);
+
+typedef struct cse_replay_checkpoint {
+    const char *path;
+    int64_t from;              /* its step */
+    const char *configuration; /* a file */
+} cse_replay_checkpoint;
+
+/* Steps after a checkpoint, which needs no run. Of the options it takes `step`, `num_csx`, `place`
+ * and `compile_dir`. Gives the chain of what was done, which the caller compares, and releases with
+ * the replay, also after a failure. CSE_UNAVAILABLE where the steps cannot be done, as without the
+ * data that it was trained on. */
+cse_status cse_replay_from(const cse_replay_options *options,
+                           const cse_replay_checkpoint *checkpoint, cse_replay *replay,
+                           cse_run_chain *again);
+
 /* The folder of what a replay in this folder has compiled, in the arena; NULL: not known. */
 const char *cse_replay_artefact(const char *folder, cse_arena *arena);
 /* The graph that a replay in this folder has compiled; the caller destroys it. */

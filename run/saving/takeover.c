@@ -9,6 +9,7 @@
 
 #include "engine/base/process_number.h"
 #include "workers/arena/kept_arena.h"
+#include "workers/control/supervisor.h"
 
 struct cse_takeover {
     pid_t first_process;
@@ -81,7 +82,7 @@ struct cse_kept_arena *cse_takeover_arena(cse_takeover *t)
 
 bool cse_takeover_is_left_alone(const cse_takeover *t)
 {
-    return t != NULL && getppid() != t->first_process;
+    return t != NULL && (getppid() != t->first_process || cse_supervisor_outside_is_gone());
 }
 
 bool cse_takeover_is_paused(const cse_takeover *t)

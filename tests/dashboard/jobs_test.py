@@ -1,5 +1,6 @@
 """Jobs from their creation to their end: the queue, the commands, and what happens when a job, or the
 server itself, is killed."""
+import fcntl
 import glob
 import http.client
 import json
@@ -503,6 +504,25 @@ def last_digest(server, id):
     return max(checkpoints, key=lambda checkpoint: checkpoint["step"])["digest"]
 
 
+def kill_unseen(server, id):
+    pid, folder = server.job(id)["pid"], server.job(id)["model_dir"]
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        os.kill(pid, signal.SIGKILL)
+        support.until(lambda: not is_locked(f"{folder}/run.lock"))
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+
+
+def is_locked(path):
+    with open(path) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def a_job_whose_process_is_killed_goes_on():
     """Nobody asked for its end: it needs no restart policy, and does each step once."""
     import sqlite3
@@ -513,7 +533,7 @@ def a_job_whose_process_is_killed_goes_on():
         put(server, "undisturbed", steps=steps)
         server.wait_for("undisturbed", "SUCCEEDED")
         digest = last_digest(server, "undisturbed")
-        for id in ("alone", "both"):
+        for id in ("alone", "both", "late"):
             put(server, id, steps=steps)
             server.wait_for(id, "RUNNING")
             time.sleep(0.3)
@@ -521,6 +541,8 @@ def a_job_whose_process_is_killed_goes_on():
                 act(server, id, "checkpoint")
                 support.until(lambda: server.get(f"{API}/jobs/{id}/checkpoints").json()["checkpoints"])
                 lose(server, id)
+            elif id == "late":  # what is left of the run has ended when the server looks
+                kill_unseen(server, id)
             else:
                 os.kill(server.job(id)["pid"], signal.SIGKILL)
             job = server.wait_for(id, "SUCCEEDED")

@@ -37,6 +37,7 @@ static void keep(void *set, int number, cse_run_signal meaning)
  * that they stay blocked until it supervises in its turn. */
 static sigset_t mask_outside;
 static bool is_contained;
+static int outside = -1; /* a descriptor of the process outside */
 
 static void fill_kept(sigset_t *set)
 {
@@ -47,11 +48,16 @@ static void fill_kept(sigset_t *set)
     sigaddset(set, SIGCHLD);
 }
 
-/* A process of another name space has no number here: it is 0. */
-static bool is_left_alone(const cse_supervised *s, pid_t supervisor, int supervisor_descriptor)
+bool cse_supervisor_outside_is_gone(void)
 {
-    struct pollfd end = { .fd = supervisor_descriptor, .events = POLLIN };
-    return s->contains ? poll(&end, 1, 0) != 0 : getppid() != supervisor;
+    struct pollfd end = { .fd = outside, .events = POLLIN };
+    return outside >= 0 && poll(&end, 1, 0) > 0;
+}
+
+/* A process of another name space has no number here: it is 0. */
+static bool is_left_alone(const cse_supervised *s, pid_t supervisor)
+{
+    return s->contains ? cse_supervisor_outside_is_gone() : getppid() != supervisor;
 }
 
 static int run_body(const cse_supervised *s, pid_t supervisor, int supervisor_descriptor,
@@ -60,10 +66,8 @@ static int run_body(const cse_supervised *s, pid_t supervisor, int supervisor_de
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
-    const bool alone = is_left_alone(s, supervisor, supervisor_descriptor);
-    if (supervisor_descriptor >= 0)
-        close(supervisor_descriptor);
-    if (alone)
+    outside = s->contains ? supervisor_descriptor : outside;
+    if (is_left_alone(s, supervisor))
         return cse_status_exit_code(CSE_INTERRUPTED);
     /* The group is in the terminal's background; with `stty tostop` its output would stop it. */
     signal(SIGTTOU, SIG_IGN);

@@ -28,4 +28,8 @@ typedef struct cse_supervised {
  * When the supervisor is killed, the body gets SIGTERM. */
 int cse_supervisor_run(const cse_supervised *supervised);
 
+/* In name spaces, where the process outside has no number that could be compared: whether it was
+ * killed, and what came was no request. False elsewhere. */
+bool cse_supervisor_outside_is_gone(void);
+
 #endif

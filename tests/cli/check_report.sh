@@ -48,7 +48,7 @@ names = {name[len(base):] for name in data if name.startswith(base)}
 wanted = {"", "/transitions", "/metrics", "/closures", "/checkpoints", "/alerts",
           "/membership", "/logs", "/config",
           "/graph", "/precision", "/topology", "/tensors", "/numerics", "/trace",
-          "/kernels", "/goodput", "/data"}
+          "/kernels", "/goodput", "/data", "/history", "/notes"}
 assert names == wanted, names ^ wanted
 assert data[base] == job and job["state"] == "SUCCEEDED" and job["attempt"] == 2, job
 loss = {}

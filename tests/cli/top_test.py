@@ -2,6 +2,7 @@
 
 The screen here knows what a full screen uses: the place of the cursor, erasing, a screen of its own.
 """
+import codecs
 import fcntl
 import json
 import os
@@ -35,6 +36,8 @@ class Top:
         self.before = termios.tcgetattr(self.terminal)
         self.lines, self.row, self.column, self.own, self.hidden = [], 0, 0, False, False
         self.widest, self.code = 0, None
+        # What is read may end within a letter or a sequence of the terminal.
+        self.decoder, self.rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
         self.resize(rows, columns)
 
     def resize(self, rows, columns):
@@ -75,7 +78,9 @@ class Top:
             data = os.read(self.terminal, 1 << 16)
         except OSError:
             return False
-        self.feed(data.decode(errors="replace"))
+        text = self.rest + self.decoder.decode(data)
+        self.rest = re.search(r"(\x1b(\[[0-9;?]*)?)?$", text).group(0)
+        self.feed(text[: len(text) - len(self.rest)])
         return bool(data)
 
     def text(self):

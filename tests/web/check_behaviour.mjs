@@ -168,9 +168,19 @@ async function series(checks, mock, context) {
   await tip.waitFor({ timeout: 30_000 });
   const text = await tip.innerText();
   checks.that(
-    /step \d/.test(text) && /odd series\s+[\d.]+/.test(text) && /fc resumed\s+[\d.]+/.test(text),
+    /step \d/.test(text) &&
+      /odd series\s+[\d.]+/.test(text) &&
+      /shared to step 800\s+[\d.]+/.test(text),
     "the cursor reads the values of each run, with its name",
     text,
+  );
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
+  await tip.locator("text=fc resumed").waitFor({ timeout: 30_000 });
+  const later = await tip.innerText();
+  checks.that(
+    /fc resumed\s+[\d.]+/.test(later) && !/shared to step/.test(later),
+    "behind the fork it reads those of the run itself",
+    later,
   );
   await page.screenshot({ path: join(shots, "series-log.png") });
   checks.that(faults.length === 0, "series: silent console", faults.join("\n"));

@@ -74,6 +74,8 @@ export interface PlotOptions {
   title: string;
   onRange?: (from: number, to: number) => void;
   unit?: string;
+  /** Of the values, where they cannot lie elsewhere: shares. */
+  bounds?: [number, number];
   fill?: boolean;
   compactAxes?: boolean;
   /** Where the marks are, each time that changes. */
@@ -321,7 +323,7 @@ export class Plot {
   }
 
   private uplotOptions(): uPlot.Options {
-    const { height, logarithmic, sync, onRange, axis } = this.options;
+    const { height, logarithmic, sync, onRange, axis, bounds } = this.options;
     const cursor: uPlot.Cursor = {
       drag: { x: true, y: false, setScale: false },
       points: { size: 6 },
@@ -345,7 +347,7 @@ export class Plot {
         },
         y: logarithmic
           ? { distr: 3, range: (_, low, high) => logRange(low, high) }
-          : { range: (_, low, high) => valueRange(low, high) },
+          : { range: (_, low, high) => bounds ?? valueRange(low, high) },
       },
       hooks: {
         setSelect: [

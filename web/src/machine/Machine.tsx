@@ -45,7 +45,9 @@ function PartChart({ part, host }: { part: Part; host: MachineHost }) {
         </p>
       </section>
     );
-  const options: Partial<ChartProps> = part.unit ? { unit: part.unit } : {};
+  const options: Partial<ChartProps> = {};
+  if (part.unit) options.unit = part.unit;
+  if (part.bounds) options.bounds = part.bounds;
   return (
     <div data-part={part.name}>
       <Chart
@@ -105,7 +107,7 @@ function Cores({ host }: { host: MachineHost }) {
           Now:{" "}
           {last.map((share, i) => (
             <span key={i} class="nowrap">
-              {i} {percent(share)}{" "}
+              core {i}: {percent(share)}{" "}
             </span>
           ))}
         </p>

@@ -12,6 +12,7 @@ export interface Part {
   /** Why it is not readable, where it is not. */
   from: string;
   unit?: string;
+  bounds?: [number, number];
   figures: readonly (readonly [Figure, string, token: string, factor: number])[];
 }
 
@@ -20,6 +21,7 @@ export const PARTS: readonly Part[] = [
     name: "cores",
     title: "Cores, busy share of all",
     from: "/proc/stat does not tell it",
+    bounds: [0, 1],
     figures: [["busy", "busy", "--series-1", 1]],
   },
   {

@@ -70,6 +70,7 @@ done
 compare gpt2 'name: gpt2'
 compare llama "$llama"
 compare gemma2 'name: gemma2'
+compare gptj 'name: gptj, rotary_dim: 8, embedding_dropout_rate: 0.0'
 
 # The bits are of the states: those after the step give others.
 cmp -s gpt2.1.npy gpt2.2.npy && fail "a step changes no logit"

@@ -69,7 +69,8 @@ const text = (value) => (value === null || value === undefined ? "" : String(val
 /* Of each statement what it is to be, by the API: a text, or a test of the text. */
 async function wantedOf(api, job) {
   const steps = STEPPING.has(job.phase);
-  const starts = job.phase === "compile" || job.phase === "start";
+  /* Of a run whose folder is gone the job's own figures are known, and no series. */
+  const isUnknown = job.phase === "compile" || job.phase === "start" || job.folder_gone;
   const scale = await api.lossScale(job.id);
   const rate = (said) => (steps ? Number(said) > 0 : said === "");
   const close = (a, b) => Math.abs(a - b) <= 1e-6 * Math.abs(b);
@@ -79,7 +80,7 @@ async function wantedOf(api, job) {
     step: text(job.progress.step),
     loss: (said) =>
       job.progress.loss === null ? said === "" : close(Number(said), job.progress.loss),
-    "loss-scale": starts ? "unknown" : text(scale) || (job.progress.step ? "off" : "unknown"),
+    "loss-scale": isUnknown ? "unknown" : text(scale) || (job.progress.step ? "off" : "unknown"),
     "steps-per-second": rate,
     "samples-per-second": rate,
     left: rate,

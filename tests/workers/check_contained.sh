@@ -38,6 +38,13 @@ coordinator_is_there() { # other than number $1
     number=$(fact pid) && [ -n "$number" ] && [ "$number" != "$1" ] && [ -d "/proc/$number" ]
 }
 
+did_steps() {
+    "$python" -c "
+import sqlite3, sys
+store = sqlite3.connect('file:$work/run/run.db?mode=ro', uri=True, timeout=5)
+sys.exit(not (store.execute('SELECT max(step) FROM points').fetchone()[0] or 0) > 0)" 2>/dev/null
+}
+
 has_state() { # $1 process, $2 letter
     grep -q "^State:.$2" "/proc/$1/status"
 }
@@ -77,7 +84,7 @@ wait_for has_state "$second" T || complain "the job does not stop"
 kill -CONT $process
 wait_for has_state "$second" '[SR]' || complain "the job does not go on"
 
-sleep 1 # some steps
+wait_for did_steps || complain "no steps"
 kill -KILL $process
 wait_for is_gone "$second" || complain "the job outlives the process that was started"
 [ -n "$(find "$work/run" -maxdepth 1 -name 'checkpoint_*.mdl')" ] || complain "no checkpoint"

@@ -18,6 +18,7 @@ PUBLIC = (
     "csengine.checkpoints",
     "csengine.client",
     "csengine.library",
+    "csengine.moments",
     "csengine.program",
     "csengine.runs",
     "cstorch",

@@ -592,14 +592,11 @@ static cse_status find_needs(cse_session *session, runner *r)
     cse_execution execution = execution_of(r, NULL);
     cse_execution_needs *needs = &session->report.needs;
     execution.statistics_every = cse_numerics_every(session->opened.numerics);
-    if (session->configuration.validate_only) { /* a run has no time for it */
-        const cse_status status =
-            cse_kernel_scratch_bytes(r->step->graph, &execution.scratch_bytes);
-        if (status == CSE_UNAVAILABLE) /* the client library has no kernels to ask */
-            execution.scratch_bytes = 0;
-        else
-            CSE_TRY(status);
-    }
+    cse_status asked = CSE_OK;
+    if (session->configuration.validate_only) /* a run has no time for it */
+        asked = cse_kernel_scratch_bytes(r->step->graph, &execution.scratch_bytes);
+    if (asked != CSE_OK && asked != CSE_UNAVAILABLE) /* the client library has no kernels */
+        return asked;
     CSE_TRY(cse_execution_needs_find(&execution, needs));
     return session->configuration.validate_only || r->last_step == r->first_step
                ? CSE_OK

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "store/buckets.h"
+#include "store/database.h"
 
 enum { OUTSIDE = -1 };
 
@@ -115,25 +116,11 @@ static int take_level(walk *w, int level, int64_t first, int64_t last)
     return code == SQLITE_OK ? end : code;
 }
 
-static int64_t number_of(sqlite3 *handle, const char *sql, int64_t a, int64_t b)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t number = 0;
-    if (sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_int64(statement, 1, a);
-        sqlite3_bind_int64(statement, 2, b);
-        if (sqlite3_step(statement) == SQLITE_ROW)
-            number = sqlite3_column_int64(statement, 0);
-    }
-    sqlite3_finalize(statement);
-    return number;
-}
-
 /* Of one attempt: from its coarsest level; without buckets from its points. */
 static int take_attempt(walk *w)
 {
     static const char top[] = "SELECT max(level) FROM buckets WHERE series = ?1 AND attempt = ?2";
-    const int64_t level = number_of(w->handle, top, w->series, w->attempt);
+    const int64_t level = cse_sql_integer_of(w->handle, top, w->series, w->attempt);
     return level > 0 && level <= CSE_BUCKET_LEVELS ? take_level(w, (int)level, 0, INT64_MAX)
                                                    : take_points(w, 0, INT64_MAX);
 }
@@ -168,7 +155,7 @@ cse_status cse_store_reader_bins(cse_store_reader *reader, const char *series,
     w.series = series_number(handle, series);
     int code = sqlite3_prepare_v2(handle, of_points, -1, &w.points, NULL);
     while (code == SQLITE_OK && w.series > 0 &&
-           (w.attempt = number_of(handle, next_attempt, w.series, w.attempt)) > 0)
+           (w.attempt = cse_sql_integer_of(handle, next_attempt, w.series, w.attempt)) > 0)
         code = take_attempt(&w);
     const cse_status status = code == SQLITE_OK ? CSE_OK : cse_store_reader_fail(reader);
     sqlite3_finalize(w.points);

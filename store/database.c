@@ -66,15 +66,24 @@ static cse_status run_sql(sqlite3 *handle, const char *path, const char *sql)
     return code == SQLITE_OK ? CSE_OK : cse_database_fail(handle, path, true);
 }
 
-int64_t cse_sql_integer(sqlite3 *handle, const char *sql)
+/* A query without a parameter takes none: binding it is refused, and changes nothing. */
+int64_t cse_sql_integer_of(sqlite3 *handle, const char *sql, int64_t a, int64_t b)
 {
     sqlite3_stmt *statement = NULL;
     int64_t value = 0;
-    if (sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = sqlite3_column_int64(statement, 0);
+    if (sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_int64(statement, 1, a);
+        sqlite3_bind_int64(statement, 2, b);
+        if (sqlite3_step(statement) == SQLITE_ROW)
+            value = sqlite3_column_int64(statement, 0);
+    }
     sqlite3_finalize(statement);
     return value;
+}
+
+int64_t cse_sql_integer(sqlite3 *handle, const char *sql)
+{
+    return cse_sql_integer_of(handle, sql, 0, 0);
 }
 
 cse_status cse_database_check(sqlite3 *handle, const char *path)

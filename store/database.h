@@ -16,6 +16,8 @@ cse_status cse_database_open_file(const char *path, cse_database **database);
 int cse_database_open_view(const char *path, const char *how, struct sqlite3 **handle);
 /* The first column of the first row of a query; 0 when there is none, or it cannot be read. */
 int64_t cse_sql_integer(struct sqlite3 *handle, const char *sql);
+/* The same of a query with the parameters ?1 and ?2. */
+int64_t cse_sql_integer_of(struct sqlite3 *handle, const char *sql, int64_t a, int64_t b);
 struct sqlite3 *cse_database_handle(cse_database *database);
 
 /* Whether the file that is open still stands under its name, with its log, as long as it was.

@@ -6,6 +6,8 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "store/database.h"
+
 enum { DEFAULT_POINTS = 1000 };
 
 typedef struct reading {
@@ -92,20 +94,6 @@ static int take_attempt(const reading *r, int64_t series, const char *name, int6
     return code;
 }
 
-static int64_t number_of(sqlite3 *handle, const char *sql, int64_t a, int64_t b)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t number = 0;
-    if (sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_int64(statement, 1, a);
-        sqlite3_bind_int64(statement, 2, b);
-        if (sqlite3_step(statement) == SQLITE_ROW)
-            number = sqlite3_column_int64(statement, 0);
-    }
-    sqlite3_finalize(statement);
-    return number;
-}
-
 static const char next_replaced[] =
     "SELECT attempt FROM superseded WHERE series = ?1 AND attempt > ?2 ORDER BY attempt LIMIT 1";
 
@@ -125,7 +113,7 @@ cse_status cse_store_reader_replaced(cse_store_reader *reader, const cse_metrics
         const char *name = (const char *)sqlite3_column_text(statement, 1);
         int64_t attempt = 0;
         while (name != NULL && is_wanted(query, name) && code == SQLITE_DONE &&
-               (attempt = number_of(r.handle, next_replaced, series, attempt)) > 0)
+               (attempt = cse_sql_integer_of(r.handle, next_replaced, series, attempt)) > 0)
             if (query->attempt == 0 || query->attempt == attempt)
                 code = take_attempt(&r, series, name, attempt);
     }
@@ -140,7 +128,7 @@ static int64_t step_of(sqlite3 *handle, const char *table, const char *which, co
     char sql[128];
     sqlite3_snprintf((int)sizeof sql, sql,
                      "SELECT %s(step) FROM %s WHERE series = ?1 AND attempt = ?2", which, table);
-    return number_of(handle, sql, of[0], of[1]);
+    return cse_sql_integer_of(handle, sql, of[0], of[1]);
 }
 
 cse_status cse_store_reader_attempts(cse_store_reader *reader,
@@ -150,11 +138,12 @@ cse_status cse_store_reader_attempts(cse_store_reader *reader,
     static const char next[] =
         "SELECT attempt FROM points WHERE series = ?1 AND attempt > ?2 ORDER BY attempt LIMIT 1";
     sqlite3 *handle = cse_store_reader_handle(reader);
-    const int64_t loss = number_of(handle, "SELECT id FROM series WHERE name = 'loss'", 0, 0);
+    const int64_t loss =
+        cse_sql_integer_of(handle, "SELECT id FROM series WHERE name = 'loss'", 0, 0);
     int64_t attempt = 0;
     for (;;) {
-        const int64_t own = number_of(handle, next, loss, attempt);
-        const int64_t other = number_of(handle, next_replaced, loss, attempt);
+        const int64_t own = cse_sql_integer_of(handle, next, loss, attempt);
+        const int64_t other = cse_sql_integer_of(handle, next_replaced, loss, attempt);
         attempt = own == 0 || (other > 0 && other < own) ? other : own;
         if (loss == 0 || attempt == 0)
             return CSE_OK;

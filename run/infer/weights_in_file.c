@@ -64,18 +64,6 @@ static int64_t most_of_a_group(const cse_graph *graph, const char **module)
 
 /* ---- the file ---- */
 
-static cse_status map(const char *directory, cse_weights_in_file *f)
-{
-    CSE_TRY(cse_arena_file_new(directory, &f->descriptor));
-    CSE_TRY(cse_arena_file_reserve(f->descriptor, 0, f->bytes));
-    void *base = mmap(NULL, (size_t)f->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->descriptor, 0);
-    if (base == MAP_FAILED)
-        return cse_fail(CSE_IO, "states.directory: %lld bytes of its file cannot be mapped",
-                        (long long)f->bytes);
-    f->base = base;
-    return CSE_OK;
-}
-
 static cse_status place_states(cse_session *session, const cse_step *step, cse_weights_in_file *f)
 {
     for (int i = 0; i < step->graph->state_count; i++)
@@ -136,7 +124,10 @@ cse_status cse_weights_in_file_new(cse_session *session, const cse_step *step,
     f->descriptor = -1;
     f->bytes = whole_blocks(planned->space_bytes[CSE_SPACE_STATE] + 64);
     f->ahead.cycles = true;
-    cse_status status = map(session->opened.cluster.states_directory, f);
+    void *base = NULL;
+    cse_status status = cse_arena_file_map(session->opened.cluster.states_directory, f->bytes,
+                                           &base, &f->descriptor);
+    f->base = base;
     status = status == CSE_OK ? place_states(session, step, f) : status;
     status =
         status == CSE_OK ? divide(f, session->opened.cluster.states_memory_bytes, planned) : status;
@@ -169,14 +160,23 @@ unsigned char *cse_weights_in_file_base(const cse_weights_in_file *file)
 
 /* ---- a pass ---- */
 
-/* A pass has no way to stop: the first failure is told after it. */
+/* A pass has no way to stop, and a page that cannot be read would end the process: zeros are mapped
+ * in place of all weights, and the outputs of the pass are not used. */
+static void give_up(cse_weights_in_file *f)
+{
+    f->failure = cse_error_copy(cse_error_last());
+    if (mmap(f->base, (size_t)f->bytes, PROT_READ,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        cse_out_of_memory((size_t)f->bytes);
+}
+
 static void before_group(void *self, int group)
 {
     cse_weights_in_file *f = self;
     const cse_space_places places = places_of_states();
     if (f->failure == NULL &&
         cse_program_ahead_group(&f->ahead, f->graph, &places, false, group) != CSE_OK)
-        f->failure = cse_error_copy(cse_error_last());
+        give_up(f);
 }
 
 cse_group_watch cse_weights_in_file_watch(cse_weights_in_file *file, const cse_graph *graph)

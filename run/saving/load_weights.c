@@ -260,7 +260,7 @@ static cse_status place_for(cse_session *session, cse_state *state, void **place
         *place = cse_state_own_values(state);
         return CSE_OK;
     }
-    CSE_TRY(cse_arena_file_map(directory, (int64_t)bytes, place));
+    CSE_TRY(cse_arena_file_map(directory, (int64_t)bytes, place, NULL));
     cse_session_keep_pages(session, *place, bytes);
     cse_state_borrow_values(state, *place);
     return CSE_OK;

@@ -110,6 +110,25 @@ if mount -t tmpfs -o size=2m none "$work/small" 2>/dev/null; then
         --set "states.directory=$work/small" --set states.memory=6MiB
     umount "$work/small"
 fi
+# ---- a disk that cannot be read any more ----
+
+# Half of the file's bytes are taken away while texts are written.
+prompts=$(for prompt in a b c d e f g h; do printf -- '--prompt %s ' $prompt; done)
+# shellcheck disable=SC2086 # options
+"$csengine" generate "$config" $size $from $prompts --max_new_tokens 60 --texts 20 \
+    $compiled $in_file >"$work/out" 2>"$work/cut" &
+process=$!
+until grep -q 'are read in each pass' "$work/cut" || ! kill -0 $process 2>/dev/null; do
+    sleep 0.05
+done
+for file in /proc/$process/fd/*; do
+    case $(readlink "$file") in "$work"/*' (deleted)') truncate -s 12M "$file" ;; esac
+done
+status=0
+wait $process || status=$?
+[ "$status" -eq 74 ] && grep -q 'states.directory: .* cannot be read' "$work/cut" ||
+    fail "a broken file: exit code $status: $(cat "$work/cut")"
+
 [ -z "$(find "$work" -maxdepth 1 -name '*.states*' -o -maxdepth 1 -name '.nfs*')" ] ||
     fail 'a file of states is left'
 [ "$failed" -eq 0 ] && echo 'all as in memory'

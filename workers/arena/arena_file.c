@@ -67,12 +67,15 @@ static cse_status map(int descriptor, int64_t bytes, void **start)
                           (long long)bytes, strerror(errno));
 }
 
-cse_status cse_arena_file_map(const char *directory, int64_t bytes, void **start)
+cse_status cse_arena_file_map(const char *directory, int64_t bytes, void **start, int *descriptor)
 {
-    int descriptor;
-    CSE_TRY(cse_arena_file_new(directory, &descriptor));
-    const cse_status status = map(descriptor, bytes, start);
-    close(descriptor);
+    int file;
+    CSE_TRY(cse_arena_file_new(directory, &file));
+    const cse_status status = map(file, bytes, start);
+    if (descriptor != NULL && status == CSE_OK)
+        *descriptor = file;
+    else
+        close(file);
     return status;
 }
 

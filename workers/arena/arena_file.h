@@ -12,9 +12,10 @@
  * there can be none; messages name states.directory. */
 cse_status cse_arena_file_new(const char *directory, int *descriptor);
 
-/* A mapping of a new file of so many bytes, which goes with it (cse_pages_release). Fails as the
- * calls here do. */
-cse_status cse_arena_file_map(const char *directory, int64_t bytes, void **start);
+/* A mapping of a new file of so many bytes, whose room is reserved; the file goes with the mapping
+ * (cse_pages_release) and with *descriptor, which is the caller's; NULL: none is wanted. Fails as
+ * the calls here do. */
+cse_status cse_arena_file_map(const char *directory, int64_t bytes, void **start, int *descriptor);
 
 /* Reserves room on the disk for bytes [from, from + bytes). CSE_IO where there is none: how much is
  * free, and how much is missing. */

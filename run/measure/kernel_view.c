@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/code/codegen/artefact.h"
+#include "engine/code/codegen/generated_function.h"
 #include "engine/code/codegen/plan_file.h"
 #include "engine/graph/names.h"
 #include "run/measure/roofline.h"
@@ -21,34 +22,16 @@
 /* Between two measurements of the machine. */
 #define LEAST_PAUSE_NS (INT64_C(60) * 1000000000)
 
-/* Before each function of step.c (emit_group.c), and behind the last one. */
-static const char opening[] = "; the first of these groups:\n";
-static const char closing[] = "\n/* Functions that a kind of groups does not have are 0. */";
-
 /* ---- the C ---- */
-
-/* Where the function with this number begins; NULL: there are fewer. */
-static const char *begin_of(const char *text, int number)
-{
-    const char *at = strstr(text, opening);
-    for (int i = 0; at != NULL && i < number; i++)
-        at = strstr(at + 1, opening);
-    while (at != NULL && at > text && at[-1] != '\n')
-        at--;
-    return at;
-}
 
 static void take_source(const cse_text *source, int number, cse_kernel_view *view)
 {
-    const char *begin = begin_of(source->data, number);
-    if (begin == NULL)
+    size_t size = 0;
+    const char *function = cse_generated_function(source->data, number, &size);
+    if (function == NULL)
         return;
-    const char *end = begin_of(source->data, number + 1);
-    if (end == NULL)
-        end = strstr(begin, closing);
-    const size_t size = end != NULL ? (size_t)(end - begin) : strlen(begin);
     view->function = number;
-    cse_text_add_bytes(&view->source, begin, size);
+    cse_text_add_bytes(&view->source, function, size);
 }
 
 static bool is_small(const char *directory)

@@ -2,13 +2,13 @@
  * "v161". The code assigns it, or "b161[r]" where it is stored at once. */
 #include "engine/code/codegen/generated_line.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/text.h"
 #include "engine/code/codegen/artefact.h"
+#include "engine/code/codegen/generated_function.h"
 #include "engine/code/codegen/plan_file.h"
 
 /* ---- which node ---- */
@@ -22,7 +22,7 @@ static const cse_node *node_of(const cse_graph *graph, const char *tensor)
 }
 
 typedef struct place {
-    int function; /* of the kind of its group */
+    int function; /* of its group */
     int node;     /* its place in the group */
     int count;    /* of nodes there */
 } place;
@@ -47,37 +47,26 @@ typedef struct text_lines {
     int count, capacity;
 } text_lines;
 
-static void read_lines(const char *path, text_lines *lines)
+/* Splits a copy of the text in place, which the first line begins. */
+static void split_lines(char *text, text_lines *lines)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t room = 0;
-    while (file != NULL && getline(&line, &room, file) >= 0) {
-        line[strcspn(line, "\n")] = '\0';
+    for (char *line = text; line != NULL;) {
+        char *end = strchr(line, '\n');
         CSE_GROW(lines->list, lines->count, lines->capacity);
-        lines->list[lines->count++] = cse_strdup(line);
+        lines->list[lines->count++] = line;
+        if (end != NULL)
+            *end++ = '\0';
+        line = end;
     }
-    free(line);
-    if (file != NULL)
-        fclose(file);
 }
 
-/* The line of its comment; -1: there is none. */
+/* The line of its comment, which has one for each node of the group; -1: there is none. */
 static int comment_line(const text_lines *lines, const place *at)
 {
-    char heads[2][48];
-    int first = 0;
-    snprintf(heads[0], sizeof heads[0], "static void group_%d(", at->function);
-    snprintf(heads[1], sizeof heads[1], "static void update_%d(", at->function);
-    for (int i = 0; i < lines->count; i++) {
-        const char *line = lines->list[i];
-        if (strncmp(line, "/* ", 3) == 0)
-            first = i + 1;
-        if (strncmp(line, heads[0], strlen(heads[0])) == 0 ||
-            strncmp(line, heads[1], strlen(heads[1])) == 0)
-            return i - first == at->count ? first + at->node : -1;
-    }
-    return -1;
+    int head = 1;
+    while (head < lines->count && strncmp(lines->list[head], "static void ", 12) != 0)
+        head++;
+    return head < lines->count && head - 1 == at->count ? 1 + at->node : -1;
 }
 
 static bool assigns(const char *line, const char *value, const char *stored)
@@ -105,38 +94,58 @@ static int line_of(const text_lines *lines, const place *at)
     return comment;
 }
 
-static void find_in(const char *path, const place *at, cse_arena *arena, cse_generated_line *found)
+static int lines_before(const char *source, const char *end)
 {
+    int count = 0;
+    for (const char *at = source; at < end; at++)
+        count += *at == '\n';
+    return count;
+}
+
+static void find_in(const char *source, const place *at, cse_arena *arena,
+                    cse_generated_line *found)
+{
+    size_t size = 0;
+    const char *function = cse_generated_function(source, at->function, &size);
+    if (function == NULL)
+        return;
     text_lines lines = { .list = NULL };
-    read_lines(path, &lines);
+    char *copy = cse_malloc(size + 1);
+    memcpy(copy, function, size);
+    copy[size] = '\0';
+    split_lines(copy, &lines);
     const int line = line_of(&lines, at);
-    if (line >= 0)
-        *found = (cse_generated_line){
-            .file = cse_arena_string(arena, path),
-            .line = line + 1,
-            .text = cse_arena_string(arena, lines.list[line] + strspn(lines.list[line], " *")),
-        };
-    for (int i = 0; i < lines.count; i++)
-        free(lines.list[i]);
+    if (line >= 0) {
+        found->line = lines_before(source, function) + line + 1;
+        found->text = cse_arena_string(arena, lines.list[line] + strspn(lines.list[line], " *"));
+    }
     free(lines.list);
+    free(copy);
+}
+
+static cse_status find(const cse_artefact *artefact, const char *directory, const char *tensor,
+                       cse_arena *arena, cse_generated_line *found)
+{
+    place at;
+    cse_plan_file plan;
+    const cse_text *source = &artefact->files[CSE_ARTEFACT_SOURCE];
+    CSE_TRY(cse_plan_file_read(&artefact->files[CSE_ARTEFACT_PLAN], directory, NULL, &plan));
+    if (source->size > 0 && place_of(&plan, node_of(plan.graph, tensor), &at))
+        find_in(source->data, &at, arena, found);
+    if (found->text != NULL)
+        found->file =
+            cse_arena_printf(arena, "%s/%s", directory, cse_artefact_names[CSE_ARTEFACT_SOURCE]);
+    cse_plan_file_clear(&plan);
+    return CSE_OK;
 }
 
 cse_status cse_generated_line_find(const char *directory, const char *tensor, cse_arena *arena,
                                    cse_generated_line *found)
 {
-    char path[PATH_MAX];
     cse_artefact artefact;
-    cse_plan_file plan;
     *found = (cse_generated_line){ .file = NULL };
     CSE_TRY(cse_artefact_read(directory, NULL, &artefact));
-    cse_status status =
-        cse_plan_file_read(&artefact.files[CSE_ARTEFACT_PLAN], directory, NULL, &plan);
+    const cse_status status = find(&artefact, directory, tensor, arena, found);
     cse_artefact_clear(&artefact);
-    CSE_TRY(status);
-    place at;
-    if (place_of(&plan, node_of(plan.graph, tensor), &at) &&
-        snprintf(path, sizeof path, "%s/step.c", directory) < (int)sizeof path)
-        find_in(path, &at, arena, found);
-    cse_plan_file_clear(&plan);
-    return CSE_OK;
+    return status;
 }

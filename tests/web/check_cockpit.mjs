@@ -5,10 +5,10 @@
  * Usage: node check_cockpit.mjs CSENGINE DIST SCREENSHOTS DIRECTORY */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
 import { checkLooks } from "./looks.mjs";
-import { Api, endAll, startServer, succeeded, tellFailure } from "./real_server.mjs";
+import { succeeded } from "./real_server.mjs";
+import { inARealTab } from "./real_tab.mjs";
 
 const [csengine, dist, shots, directory] = process.argv.slice(2);
 const JOB = "overflows";
@@ -173,25 +173,17 @@ async function looks(checks, api, page) {
 
 mkdirSync(shots, { recursive: true });
 const checks = new Checks();
-const { server, url, token } = await startServer({ csengine, dist, directory });
-const api = new Api(url, token);
-const { context, close } = await openBrowser({ reducedMotion: "reduce" });
-let tab;
-try {
-  await api.submit(JOB, CONFIG);
-  await succeeded(api, JOB);
-  await (await context.newPage()).goto(`${url}/jobs?token=${token}`);
-  tab = await openTab(context, url);
-  const { page } = tab;
-  await culprit(checks, api, page);
-  await painted(checks, api, page);
-  await kernel(checks, api, page);
-  await another(checks, api, page);
-  await looks(checks, api, page);
-  checks.that(tab.faults.length === 0, "silent console", tab.faults.join("\n"));
-} catch (error) {
-  await tellFailure(checks, error, tab);
-}
-await close();
-await endAll(api, server);
-checks.end();
+await inARealTab(
+  { checks, csengine, dist, directory },
+  async (api) => {
+    await api.submit(JOB, CONFIG);
+    await succeeded(api, JOB);
+  },
+  async (api, page) => {
+    await culprit(checks, api, page);
+    await painted(checks, api, page);
+    await kernel(checks, api, page);
+    await another(checks, api, page);
+    await looks(checks, api, page);
+  },
+);

@@ -5,10 +5,10 @@
  * Usage: node check_machine.mjs CSENGINE DIST SCREENSHOTS DIRECTORY */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
 import { checkLooks } from "./looks.mjs";
-import { Api, endAll, startServer, tellFailure, until } from "./real_server.mjs";
+import { until } from "./real_server.mjs";
+import { inARealTab } from "./real_tab.mjs";
 
 const [csengine, dist, shots, directory] = process.argv.slice(2);
 const JOB = "steps";
@@ -91,29 +91,24 @@ async function looks(checks, api, page) {
 
 mkdirSync(shots, { recursive: true });
 const checks = new Checks();
-const { server, url, token } = await startServer({ csengine, dist, directory });
-const api = new Api(url, token);
-const { context, close } = await openBrowser({ reducedMotion: "reduce" });
-let tab;
-try {
-  await api.submit(JOB, CONFIG);
-  await until("samples of the host", async () => {
-    const told = await api.get(`/jobs/${JOB}/machine`);
-    return told?.hosts[0]?.time_ms.length >= 2;
-  });
-  await until("a sampled step", async () => (await api.get(`/jobs/${JOB}/trace`)).steps.length > 5);
-  await api.order(JOB, "cancel");
-  await until("the end", async () => !(await api.job(JOB)).alive);
-  await (await context.newPage()).goto(`${url}/jobs?token=${token}`);
-  tab = await openTab(context, url);
-  const { page } = tab;
-  await machine(checks, api, page);
-  await waited(checks, api, page);
-  await looks(checks, api, page);
-  checks.that(tab.faults.length === 0, "silent console", tab.faults.join("\n"));
-} catch (error) {
-  await tellFailure(checks, error, tab);
-}
-await close();
-await endAll(api, server);
-checks.end();
+await inARealTab(
+  { checks, csengine, dist, directory },
+  async (api) => {
+    await api.submit(JOB, CONFIG);
+    await until("samples of the host", async () => {
+      const told = await api.get(`/jobs/${JOB}/machine`);
+      return told?.hosts[0]?.time_ms.length >= 2;
+    });
+    await until(
+      "a sampled step",
+      async () => (await api.get(`/jobs/${JOB}/trace`)).steps.length > 5,
+    );
+    await api.order(JOB, "cancel");
+    await until("the end", async () => !(await api.job(JOB)).alive);
+  },
+  async (api, page) => {
+    await machine(checks, api, page);
+    await waited(checks, api, page);
+    await looks(checks, api, page);
+  },
+);

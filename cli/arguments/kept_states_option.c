@@ -1,4 +1,4 @@
-/* A number that is given takes the limit of bytes away. */
+/* With a number of states there is no limit of their bytes. */
 #include "cli/arguments/kept_states_option.h"
 
 #include <string.h>

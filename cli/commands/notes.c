@@ -12,7 +12,7 @@
 #include "cli/terminal/report.h"
 #include "store/notes.h"
 
-/* What is asked for, by the line alone. */
+/* What the command line asks for. */
 typedef struct note_request {
     const char *text;      /* NULL: none is added */
     int64_t step, removed; /* -1: the whole run; 0: none */

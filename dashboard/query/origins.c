@@ -54,7 +54,7 @@ static json_t *value_of(const char *links, int part)
     return json_string(value);
 }
 
-/* Of what is known. */
+/* Whether two known values are different; null is unknown. */
 static bool differs(const json_t *values)
 {
     size_t i;

@@ -7,8 +7,8 @@
 #include "store/bins.h"
 
 /* Of the runs that have finite points in a range. A run counts once, with the mean of its points
- * there: so neither a run with more points weighs more, nor is how far the points of one run lie
- * apart taken for how far the runs do. */
+ * there: a run with more points has no greater weight, and the spread of points within a run is no
+ * part of the spread over runs. */
 typedef struct cse_spread_bin {
     int64_t runs;
     double mean, squares, minimum, maximum; /* squares: sum of squared distances from the mean */

@@ -1,5 +1,4 @@
-/* A run among those that it shares steps with: whom it was forked from, who was forked from it, and
- * its own starts. */
+/* The history of a run: the run that it was forked from, its own forks, and its starts. */
 #include <string.h>
 
 #include "dashboard/queue/job_json.h"
@@ -177,7 +176,7 @@ const cse_route cse_route_history = {
     .schemas = schemas,
     .operations = {
         { CSE_OPERATION("GET", "getHistory", get_history,
-                        "Whom a run was forked from, who from it, and its own starts"),
+                        "The run that it was forked from, its own forks, and its starts"),
           .replies = "200 History" },
     },
 };

@@ -30,7 +30,7 @@ static cse_status read_weight(const cse_state_source *source, const cse_state *s
 
 bool cse_weights_sources_add(struct cse_weights_sources *sources, cse_state *state, int weight)
 {
-    /* Others are made of it, or it of others, by what is there. */
+    /* These are computed from other values, or others from them, in the session's memory. */
     if (state->rule != NULL || state->sparse != NULL || state->constant || state->packed != NULL ||
         cse_state_is_made(state) || state->beside != NULL)
         return false;

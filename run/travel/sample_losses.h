@@ -6,8 +6,8 @@
 #include "run/travel/sample_question.h"
 
 /* Does the step again, twice, and once more for gradients: `replay` is the first time. Release both
- * also after a failure. CSE_NO_INPUT: the loss of the step is no sum over rows of samples, or its
- * gradient no sum over samples. */
+ * also after a failure. CSE_NO_INPUT: the loss of the step is not a sum over rows of samples, or
+ * its gradient is not a sum over samples. */
 cse_status cse_sample_losses_find(const cse_sample_question *question, cse_replay *replay,
                                   cse_sample_losses *losses);
 void cse_sample_losses_clear(cse_sample_losses *losses);

@@ -28,8 +28,8 @@ typedef struct cse_supervised {
  * When the supervisor is killed, the body gets SIGTERM. */
 int cse_supervisor_run(const cse_supervised *supervised);
 
-/* In name spaces, where the process outside has no number that could be compared: whether it was
- * killed, and what came was no request. False elsewhere. */
+/* In name spaces the process outside has no number here that could be compared. Whether it has
+ * ended, so that the signal that came was the kernel's and no request; false elsewhere. */
 bool cse_supervisor_outside_is_gone(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* A function of the generated C of a step, which has one for each group, or one for equal groups. */
+/* A function of the generated C of a step, which has one for each group, or one for equal ones. */
 #ifndef CSE_CODEGEN_GENERATED_FUNCTION_H
 #define CSE_CODEGEN_GENERATED_FUNCTION_H
 

@@ -61,7 +61,7 @@ const swatch = (curve: Curve) => (
   />
 );
 
-/* Of a thousand curves nobody reads each. */
+/* The description of a chart, and what is read at its cursor, name at most so many curves. */
 const MOST_ROWS = 16;
 
 function lastValue(curve: Curve): number | null {

@@ -162,7 +162,7 @@ const REPLACED_COLOUR = "--text-faint";
 /** Whose steps they are: a job, or else a folder. */
 const pastOf = ({ job, model_dir }: SharedPast): string => job ?? model_dir ?? "";
 
-/* Time that the run ran has no place for what another one did. */
+/* Along its own elapsed time a run has no place for steps that another run did. */
 const hasPast = ({ axis }: CurveOptions): boolean => axis !== "elapsed";
 
 function branchOf(one: MetricSeries, { smoothing }: CurveOptions): Branch {

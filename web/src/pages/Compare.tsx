@@ -1,4 +1,4 @@
-/* Runs beside each other; the page itself is loaded when it is opened. */
+/* Several runs compared; the page itself is loaded when it is opened. */
 import { loadCompare } from "@/base/later";
 import { pageOf } from "@/components/LaterPage";
 import type { PageEntry } from "@/frame/page";

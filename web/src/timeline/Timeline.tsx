@@ -113,7 +113,7 @@ function tickOf(span: number, width: number): number {
   return ([1, 2, 5, 10].find((m) => m * power >= raw) ?? 10) * power;
 }
 
-/* From where the work ended to where the wait for it did. */
+/* Draws an arrow from the end of the work to the end of the wait for it. */
 function paintWaits(
   c: CanvasRenderingContext2D,
   lanes: Lane[],

@@ -10,9 +10,10 @@
 struct cse_step_runner;
 
 /* Runs `steps` steps, two before them that are not counted, and one behind them whose kernels are
- * timed, for which the runner was opened.
+ * timed, for which the runner was opened. Where `most_ns` have passed since the first of them, no
+ * other one is begun but the one whose kernels are timed: one at least is counted. 0: all are run.
  * The steps between two saves are not known to it. */
-cse_status cse_host_profile_measure(struct cse_step_runner *runner, int64_t steps,
+cse_status cse_host_profile_measure(struct cse_step_runner *runner, int64_t steps, int64_t most_ns,
                                     cse_host_profile *profile);
 
 /* One number a member, in SI units, and the array `early`; all but save_steps. */

@@ -9,10 +9,12 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/config/states_settings.h"
+#include "engine/base/memory_limit.h"
 #include "run/job/job_settings.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/disk_model.h"
 #include "workers/arena/layout.h"
+#include "workers/arena/memory.h"
 #include "workers/worker/work.h"
 
 struct cse_step_runner {
@@ -59,6 +61,29 @@ static cse_status imagine_cluster(cse_step_runner *runner, const cse_job_setting
     return CSE_OK;
 }
 
+/* All states are in memory while a step is measured, wherever the job keeps them: the disk's times
+ * are no part of what is measured. While they are drawn there are two of them. */
+static cse_status check_memory(const cse_cluster_layout *layout)
+{
+    const cse_memory_limit limit = cse_memory_limit_look();
+    cse_arena_head head;
+    CSE_TRY(cse_arena_plan(layout, &head));
+    const int64_t workspace = layout->graph->space_bytes[CSE_SPACE_REPLICA];
+    const int64_t later = workspace > head.state_bytes ? workspace : head.state_bytes;
+    const int64_t needed = head.sparse_offset + head.partial_sum_stride + later;
+    if (limit.bytes == 0 || needed <= limit.free_bytes + limit.swap_bytes)
+        return CSE_OK;
+    return cse_fail_at(
+        &(cse_error){ .status = CSE_SYSTEM_LIMIT,
+                      .hint = "tell the run's memory with csengine plan --memory, the times of "
+                              "states in a file with --streaming, those of several hosts from a "
+                              "profile of a larger machine with --profile FILE" },
+        "a step is measured with all states in memory: that takes %.1f MiB, and %s has %.1f MiB "
+        "free",
+        (double)needed / (1 << 20), limit.file[0] != '\0' ? limit.file : "this machine",
+        (double)(limit.free_bytes + limit.swap_bytes) / (1 << 20));
+}
+
 static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings *settings,
                                  int64_t most_steps)
 {
@@ -76,6 +101,7 @@ static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings
     };
     if (runner->streams)
         return imagine_cluster(runner, settings, layout);
+    CSE_TRY(check_memory(&layout));
     unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
     cse_states_initialize(graph, settings->session.seed, states);
     layout.states = states;

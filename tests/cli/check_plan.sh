@@ -125,5 +125,28 @@ sed 's/"microbatches": 4/"microbatches": 8/' "$work/profile" >"$work/bad"
 refused 'of a step of 128 samples, but batch_size is 64' --profile "$work/bad"
 refused 'cannot be written' --profile "$work/profile" --save_profile "$work/no/where"
 
+# A step whose states do not fit in memory is not begun: 12 * width^2 weights with two moments, their
+# sums and a copy of the states take 336 * width^2 bytes, here twice what the machine has.
+width=$(awk '$1 == "MemTotal:" { print 16 * int(sqrt(2 * 1024 * $2 / 336) / 16 + 1) }' /proc/meminfo)
+cat >"$work/large.yaml" <<END
+trainer:
+  init:
+    model: {name: gpt2, vocab_size: 256, hidden_size: $width, num_hidden_layers: 1, num_heads: 16,
+            max_position_embeddings: 16}
+    optimizer: {AdamW: {lr: 0.1}}
+    states: {keep_in: file, directory: $work, memory: 1GiB}
+    loop: {num_steps: 1}
+  fit:
+    train_dataloader: {data_processor: text_bytes, path: $source_directory/LICENSE,
+                       sequence_length: 16, batch_size: 1}
+END
+too_large='measured with all states in memory\|more than the arena'
+for command in plan 'bench step'; do
+    code=0
+    # shellcheck disable=SC2086 # two words
+    "$csengine" $command "$work/large.yaml" --model_dir "$work/large" >"$work/out" 2>&1 || code=$?
+    [ $code != 0 ] && grep -q "$too_large" "$work/out" || fail "$command: $code: $(cat "$work/out")"
+done
+
 [ "$failures" = 0 ] || exit 1
 echo "all as expected"

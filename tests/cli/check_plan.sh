@@ -125,9 +125,9 @@ sed 's/"microbatches": 4/"microbatches": 8/' "$work/profile" >"$work/bad"
 refused 'of a step of 128 samples, but batch_size is 64' --profile "$work/bad"
 refused 'cannot be written' --profile "$work/profile" --save_profile "$work/no/where"
 
-# A step whose states do not fit in memory is not begun: 12 * width^2 weights with two moments, their
-# sums and a copy of the states take 336 * width^2 bytes, here twice what the machine has.
-width=$(awk '$1 == "MemTotal:" { print 16 * int(sqrt(2 * 1024 * $2 / 336) / 16 + 1) }' /proc/meminfo)
+# A step whose states do not fit in memory is not begun: 12 * width^2 weights with two moments,
+# their sums and a copy of the states take 336 * width^2 bytes, here twice what the machine has.
+width=$(awk '$1 == "MemTotal:" { print 16 * int(sqrt(2048 * $2 / 336) / 16 + 1) }' /proc/meminfo)
 cat >"$work/large.yaml" <<END
 trainer:
   init:

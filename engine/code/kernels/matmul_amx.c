@@ -41,6 +41,9 @@ enum { PIECE = 48 };
 /* Depth tiles of a step, where the passing operand is contiguous along its outer index: its rows
  * are then read in long runs. */
 enum { STEP = 8 };
+/* Depth tiles of a product whose passing operand is packed over the whole depth however it lies: its
+ * sums then need not wait, and the runs of memory are still of half a KiB. */
+enum { SHALLOW = 16 };
 /* Outer indices of the staying operand that should fit; for fewer the depth is cut into ranges. */
 enum { ENOUGH = 768 };
 /* Outer indices of a slice, and of the operand beside it: more sums than these do not stay in L2
@@ -110,7 +113,7 @@ static bool is_exchanged(const cse_narrow_kernel *kernel)
 static bool is_sliced(const cse_matmul_sizes *s)
 {
     return s->transpose_a && !s->transpose_b && least(s->m, s->n) <= BESIDE &&
-           s->k > STEP * TILE_DEPTH;
+           s->k > SHALLOW * TILE_DEPTH;
 }
 
 /* Rows of blocks whose sums wait while another piece, step or range of their depth is added: of one
@@ -140,7 +143,9 @@ static layout layout_of(const cse_narrow_kernel *kernel, char *place)
     l.in_place = passes == 0 && passing_kept && s->k % TILE_DEPTH == 0 && l.size[0] % TILE == 0;
     l.range = is_sliced(s) ? quotient_up(l.depth_tiles, quotient_up(l.depth_tiles, STEP))
                            : range_of(l.size[l.stays], l.depth_tiles);
-    l.step = passing_kept ? l.range : quotient_up(l.range, quotient_up(l.range, STEP));
+    l.step = passing_kept || (!is_sliced(s) && l.depth_tiles <= SHALLOW)
+                 ? l.range
+                 : quotient_up(l.range, quotient_up(l.range, STEP));
     l.chunk[l.stays] = chunk_of(l.size[l.stays], l.range, STAYING_BYTES);
     l.chunk[passes] = l.in_place ? l.size[0] : chunk_of(l.size[passes], l.step, PASSING_BYTES);
     l.staying_blocks = l.chunk[l.stays] / BLOCK;

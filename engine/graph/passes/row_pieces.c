@@ -19,7 +19,7 @@
 
 /* Of a piece of the product, in float32. Fewer rows make products slower, whose matrices are read
  * again for each piece. */
-enum { PIECE_BYTES = 48 << 20, FEWEST_ROWS = 128, ROW_UNIT = 32, MOST_PIECES = 64 };
+enum { PIECE_BYTES = 64 << 20, FEWEST_ROWS = 128, ROW_UNIT = 32, MOST_PIECES = 64 };
 
 typedef struct maker {
     cse_graph *graph;

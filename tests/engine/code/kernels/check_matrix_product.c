@@ -204,7 +204,7 @@ END_TEST
 /* Rows or columns that pass are packed step by step, a chunk of them after another. */
 START_TEST(several_steps_and_chunks)
 {
-    static const int64_t sizes[][3] = { { 1100, 40, 300 }, { 40, 1090, 290 }, { 700, 33, 520 } };
+    static const int64_t sizes[][3] = { { 1100, 40, 600 }, { 40, 1090, 590 }, { 700, 33, 520 } };
     const int64_t *s = sizes[_i];
     const bool turned =
         s[0] > s[1]; /* the operand that passes must be packed, the other need not */
@@ -219,10 +219,27 @@ START_TEST(several_steps_and_chunks)
 }
 END_TEST
 
+/* So shallow that neither the steps of the depth nor the sums wait. */
+START_TEST(shallow_products)
+{
+    static const int64_t sizes[][3] = { { 1100, 150, 512 }, { 150, 1090, 300 }, { 800, 790, 290 } };
+    const int64_t *s = sizes[_i];
+    const cse_narrow_kernel kernel = { .sizes = { 1, s[0], s[1], s[2], true, false } };
+    static char origin[1];
+    const layout l = layout_of(&kernel, origin);
+    ck_assert(!is_sliced(&kernel.sizes));
+    ck_assert_int_eq(l.step, l.depth_tiles);
+    ck_assert_int_eq(l.waiting, 0);
+    check_product(&(product){ s[0], s[1], s[2], true, false, false, false, CSE_FLOAT32, false });
+    check_product(&(product){ s[0], s[1], s[2], true, false, false, false, CSE_FLOAT32, true });
+    check_product(&(product){ s[0], s[1], s[2], true, false, true, true, CSE_BFLOAT16, false });
+}
+END_TEST
+
 /* Both operands must be packed: slices of the result keep their sums along the depth. */
 START_TEST(slices_of_the_result)
 {
-    static const int64_t sizes[][3] = { { 1100, 150, 300 }, { 150, 1090, 290 }, { 700, 233, 520 } };
+    static const int64_t sizes[][3] = { { 1100, 150, 600 }, { 150, 1090, 590 }, { 700, 233, 520 } };
     const int64_t *s = sizes[_i];
     const cse_matmul_sizes whole = { 1, s[0], s[1], s[2], true, false };
     ck_assert(is_sliced(&whole));
@@ -299,6 +316,7 @@ int main(void)
     tcase_add_loop_test(cases, exchanged_operands, 0, 5);
     tcase_add_loop_test(cases, several_steps_and_chunks, 0, 3);
     tcase_add_loop_test(cases, slices_of_the_result, 0, 3);
+    tcase_add_loop_test(cases, shallow_products, 0, 3);
     tcase_add_test(cases, random_sizes);
     tcase_add_test(cases, several_ranges_and_chunks);
     tcase_add_test(cases, what_is_packed_fits_the_cache);

@@ -167,8 +167,8 @@ sed -E 's/"(prompt|chosen|rejected)": " ?([^"]*)"/"\1": [{"role": "w5", "content
     s/"prompt": \[\{"role": "w5"/"prompt": [{"role": "w4"/' "$work/pairs.jsonl" >"$work/chats.jsonl"
 sed 's/"prompt": "\([^"]*\)"/"prompt": "w4 \1 <\/s>w5"/' "$work/pairs.jsonl" >"$work/written.jsonl"
 tokenizer=$work/folder
-chats=$(train chats "$dpo" "path: $work/chats.jsonl" 4 1 2)
-written=$(train written "$dpo" "path: $work/written.jsonl" 4 1 2)
+chats=$(train chats "$dpo" "path: $work/chats.jsonl" 8 1 2)
+written=$(train written "$dpo" "path: $work/written.jsonl" 8 1 2)
 [ -n "$chats" ] && [ "$chats" = "$written" ] ||
     fail "chats: $chats, texts: $written: $(cat "$work/errors")"
 tokenizer=$work/tokenizer.json

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The pages' sources pass the TypeScript compiler and the format check, and the client generated
-# from the API's description has a function for every operation and a type for every schema.
+# from the API's description has a function for every operation and a type for every schema. What
+# both programs found right before is kept beside the packages, by the contents of the files.
 set -eu
 top_srcdir=${top_srcdir:-.} top_builddir=${top_builddir:-build}
 skip() {
@@ -36,11 +37,13 @@ functions=$(grep -cE '^  [a-zA-Z]+: \(parameters' "$work/generated/client.ts")
     exit 1
 }
 prettier="$work/node_modules/.bin/prettier --check --log-level warn"
+prettier="$prettier --cache --cache-strategy content --cache-location $work/layout_checked"
 (cd "$top_srcdir" && $prettier --config web/.prettierrc.json 'web/src/**/*.{ts,tsx,css}' \
     'web/tools/*.mjs' 'tests/web/*.mjs') || {
     echo 'the layout of these files is not what prettier makes (npx prettier --write FILE in web/)'
     exit 1
 }
 cd "$work"
-timeout 120 "$node" node_modules/typescript/bin/tsc --noEmit
+timeout 120 "$node" node_modules/typescript/bin/tsc --noEmit --incremental \
+    --tsBuildInfoFile "$work/types_checked"
 echo "$functions operations, types hold"

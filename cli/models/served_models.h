@@ -1,9 +1,9 @@
 /* The models that `csengine serve` is to serve, from its options in their order:
  *
- *     --model base=small --chat_template chat.jinja --adapter ./law --model other
+ *     --model base=small --chat_template chat.jinja --adapter ./law --model other --set PATH=VALUE
  *
- * --chat_template and --adapter belong to the --model before them. An adapter makes a model of its
- * own: the base with the adapter added, under the adapter's name. */
+ * --chat_template, --set and --adapter belong to the --model before them. An adapter makes a model
+ * of its own: the base with the adapter added, under the adapter's name. */
 #ifndef CSE_CLI_MODELS_SERVED_MODELS_H
 #define CSE_CLI_MODELS_SERVED_MODELS_H
 
@@ -23,6 +23,9 @@
         { "chat_template", "FILE", NULL,                                                          \
           "a template of chats, in Jinja, of the --model before it and of its adapters; without " \
           "it the model's own" },                                                                 \
+        { "set", "PATH=VALUE", NULL,                                                              \
+          "changes any setting of the --model before it and of its adapters, as in --set "        \
+          "states.keep_in=file; repeatable" },                                                    \
     {                                                                                             \
         "model_context", "N", NULL,                                                               \
             "tokens of a prompt and its text; default: what a model takes, at most 4096"          \
@@ -30,7 +33,7 @@
 
 /* An array that ends with a row of zeros; free() it, also after a failure. CSE_USAGE: an option
  * without its --model, or given twice; CSE_DATA, CSE_NO_INPUT: of an adapter's configuration or a
- * template. */
+ * template; CSE_CONFIG: of the settings. */
 cse_status cse_served_models_read(const cse_command_line *line, cse_served_model **models);
 
 #endif

@@ -18,7 +18,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
-enum { LOOK_MS = 100, MOST_WORDS = 20, MOST_UNSENT_BYTES = 1 << 20 };
+enum { LOOK_MS = 100, MOST_WORDS = 20 + 2 * CSE_MOST_SERVED_SETTINGS, MOST_UNSENT_BYTES = 1 << 20 };
 
 typedef enum call_state { CALL_WAITS, CALL_STREAMS, CALL_ANSWERED, CALL_LOST } call_state;
 
@@ -48,6 +48,7 @@ struct served {
     char *path, *name;
     char *adapter, *chat_template; /* NULL: none */
     bool any_base;
+    char *settings[CSE_MOST_SERVED_SETTINGS + 1]; /* ended by NULL */
     pthread_t thread;
     int wake;               /* an eventfd: there is something to tell the process */
     cse_model_call *first;  /* that wait, by `next` */
@@ -306,6 +307,8 @@ static bool start_process(served *model)
     add_option(words, &count, "--chat_template", model->chat_template);
     if (model->any_base)
         words[count++] = (char *)(uintptr_t) "--any_base";
+    for (char **setting = model->settings; *setting != NULL; setting++)
+        add_option(words, &count, "--set", *setting);
     words[count] = NULL;
     if (cse_model_process_start(words, &model->process) != CSE_OK)
         return false;
@@ -475,6 +478,8 @@ static cse_status add_model(cse_models *models, const cse_served_model *given)
     }
     if (given->chat_template != NULL)
         model->chat_template = cse_strdup(given->chat_template);
+    for (int i = 0; given->settings[i] != NULL; i++)
+        model->settings[i] = cse_strdup(given->settings[i]);
     const int same = cse_models_find(models, model->name);
     const bool is_first = models->count++ == 0;
     CSE_TRY(check_path("model", model->path));
@@ -547,6 +552,8 @@ void cse_models_close(cse_models **models)
         free(old->list[i].name);
         free(old->list[i].adapter);
         free(old->list[i].chat_template);
+        for (char **setting = old->list[i].settings; *setting != NULL; setting++)
+            free(*setting);
     }
     free(old->executable);
     pthread_mutex_destroy(&old->lock);

@@ -98,6 +98,16 @@ static cse_completion *next_completion(const cse_completion_group *group)
     return chosen;
 }
 
+/* No text is under way any more. */
+static void give_up(cse_completion_group *group)
+{
+    cse_texts_together_destroy(&group->together);
+    for (member *m = group->first; m != NULL; m = m->next)
+        if (cse_completion_under_way(m->completion) > 0)
+            cse_completion_give_up(m->completion, true);
+    cse_generation_destroy(&group->model->generation);
+}
+
 /* Whether another text has its turn at once. */
 static bool begin_texts(cse_completion_group *group)
 {
@@ -115,6 +125,10 @@ static bool begin_texts(cse_completion_group *group)
             status = cse_completion_begin(completion, group->together, &begun);
         if (status != CSE_OK)
             cse_completion_give_up(completion, false);
+        if (status == CSE_IO) { /* its weights are lost: the next text has other ones */
+            give_up(group);
+            return true;
+        }
         begun = begun || status != CSE_OK;
         completion = next_completion(group);
     }
@@ -122,16 +136,6 @@ static bool begin_texts(cse_completion_group *group)
 }
 
 /* ---- a pass ---- */
-
-/* No text is under way any more. */
-static void give_up(cse_completion_group *group)
-{
-    cse_texts_together_destroy(&group->together);
-    for (member *m = group->first; m != NULL; m = m->next)
-        if (cse_completion_under_way(m->completion) > 0)
-            cse_completion_give_up(m->completion, true);
-    cse_generation_destroy(&group->model->generation);
-}
 
 static void remove_those_over(cse_completion_group *group)
 {

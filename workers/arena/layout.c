@@ -8,6 +8,7 @@
 
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/audit_places.h"
+#include "workers/arena/gradient_ranges.h"
 #include "workers/arena/residency.h"
 #include "workers/arena/sums.h"
 #include "workers/hosts/state_cut.h"
@@ -215,6 +216,11 @@ static void describe_states(const cse_cluster_layout *layout, cse_arena_head *he
     head->state_copies = cse_state_copies(&owners, layout->state_copies);
     head->leader = layout->leader;
     head->state_range_count = count_ranges(layout->graph, head);
+    if (layout->cuts_gradients)
+        head->gradient_cut = (int32_t)cse_gradient_cut_for(head);
+    for (int h = 0; h < head->host_count && head->gradient_cut == CSE_GRADIENTS_BY_PARTS; h++)
+        head->gradient_range_count +=
+            cse_gradient_ranges_find(layout->graph, head, &owners, h, NULL);
 }
 
 cse_host_set cse_arena_state_owners(const cse_cluster_layout *layout)
@@ -271,6 +277,10 @@ static void arrange(cse_arena_head *head)
     head->state_ranges_offset =
         place(&total, head->state_range_count * (int64_t)sizeof(cse_state_range), 64);
     head->state_chunks_offset = place(&total, cut_chunks * (int64_t)sizeof(cse_state_chunk), 64);
+    head->gradient_ranges_offset =
+        place(&total, head->gradient_range_count * (int64_t)sizeof(cse_element_range), 64);
+    head->gradient_hosts_offset =
+        place(&total, head->gradient_range_count > 0 ? (head->host_count + 1) * 4 : 0, 64);
     head->gathered_offset = place(&total, cut_chunks * (int64_t)sizeof(int64_t), 64);
     head->data_offset = place(&total, head->data_bytes, 64);
     head->undo_offset = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
@@ -329,6 +339,10 @@ void cse_arena_bind(cse_cluster *cluster)
     const void *chunks = base + head->state_chunks_offset;
     cluster->state_ranges = (const cse_state_range *)ranges;
     cluster->state_chunks = (const cse_state_chunk *)chunks;
+    const void *elements = base + head->gradient_ranges_offset;
+    const void *by_host = base + head->gradient_hosts_offset;
+    cluster->gradient_ranges = (const cse_element_range *)elements;
+    cluster->gradient_hosts = (const int32_t *)by_host;
     cluster->gathered = (_Atomic int64_t *)(void *)(base + head->gathered_offset);
     cluster->segments =
         (cse_segments){ .items = (const cse_segment *)(const void *)(base + head->segments_offset),

@@ -10,13 +10,6 @@
 
 enum { UNIT = 16, PAGE_BYTES = 4096 };
 
-/* Where the serial program reads little, most of what is sent goes to one host alone. */
-cse_gradient_cut cse_gradient_cut_for(const cse_arena_head *head)
-{
-    return 2 * head->joined_bytes <= head->gradient_bytes ? CSE_GRADIENTS_BY_PARTS
-                                                          : CSE_GRADIENTS_BY_STRIPES;
-}
-
 /* ---- elements ---- */
 
 static int compare_ranges(const void *a, const void *b)

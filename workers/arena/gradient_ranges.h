@@ -20,9 +20,6 @@
 #include "workers/arena/residency.h"
 #include "workers/arena/stripes.h"
 
-/* The way that follows from the sizes in the head. */
-cse_gradient_cut cse_gradient_cut_for(const cse_arena_head *head);
-
 /* By parts: the ranges of elements that a host of the run needs, in ascending order; one at least,
  * which may be empty. `items`: NULL, or room for them. Returns how many there are. */
 int cse_gradient_ranges_find(const cse_graph *graph, const cse_arena_head *head,

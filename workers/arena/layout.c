@@ -8,8 +8,8 @@
 
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/audit_places.h"
-#include "workers/arena/gradient_ranges.h"
 #include "workers/arena/residency.h"
+#include "workers/arena/stripes.h"
 #include "workers/arena/sums.h"
 #include "workers/hosts/state_cut.h"
 
@@ -208,6 +208,27 @@ static int count_ranges(const cse_graph *graph, const cse_arena_head *head)
     return count;
 }
 
+/* At most so many ranges of elements has a host for each chunk, beside one that all have. */
+static int count_parts(const cse_graph *graph, const cse_arena_head *head)
+{
+    int count = 0;
+    for (int chunk = 0; chunk < head->update_chunks; chunk++)
+        for (int64_t line = 0;; count++) {
+            const cse_update_part part = cse_update_part_of(head, graph, chunk, line);
+            if (part.group < 0)
+                break;
+            line += part.end - part.first;
+        }
+    return count;
+}
+
+/* Where the serial program reads little, most of what is sent goes to one host alone. */
+cse_gradient_cut cse_gradient_cut_for(const cse_arena_head *head)
+{
+    return 2 * head->joined_bytes <= head->gradient_bytes ? CSE_GRADIENTS_BY_PARTS
+                                                          : CSE_GRADIENTS_BY_STRIPES;
+}
+
 static void describe_states(const cse_cluster_layout *layout, cse_arena_head *head)
 {
     const cse_host_set owners = cse_arena_state_owners(layout);
@@ -216,11 +237,12 @@ static void describe_states(const cse_cluster_layout *layout, cse_arena_head *he
     head->state_copies = cse_state_copies(&owners, layout->state_copies);
     head->leader = layout->leader;
     head->state_range_count = count_ranges(layout->graph, head);
-    if (layout->cuts_gradients)
-        head->gradient_cut = (int32_t)cse_gradient_cut_for(head);
-    for (int h = 0; h < head->host_count && head->gradient_cut == CSE_GRADIENTS_BY_PARTS; h++)
-        head->gradient_range_count +=
-            cse_gradient_ranges_find(layout->graph, head, &owners, h, NULL);
+    if (!layout->cuts_gradients)
+        return;
+    head->gradient_cut = (int32_t)cse_gradient_cut_for(head);
+    if (head->gradient_cut == CSE_GRADIENTS_BY_PARTS)
+        head->gradient_range_count =
+            head->host_count + head->state_copies * count_parts(layout->graph, head);
 }
 
 cse_host_set cse_arena_state_owners(const cse_cluster_layout *layout)

@@ -274,6 +274,8 @@ struct cse_cluster {
 /* Fills `head`: sizes, counts and offsets. CSE_CONFIG for counts out of range, CSE_INTERNAL for a
  * graph whose update groups do not fit the protocol. `segment_count` and `exact` are as given. */
 cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *head);
+/* How sums of gradients would be cut over hosts; it follows from the sizes in the head. */
+cse_gradient_cut cse_gradient_cut_for(const cse_arena_head *head);
 /* Hosts over which states are cut: those that the execution begins with. */
 cse_host_set cse_arena_state_owners(const cse_cluster_layout *layout);
 /* Bytes for what REDUCE joins: none where each step has one exact partial sum, which is read where

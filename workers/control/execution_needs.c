@@ -6,7 +6,6 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/memory_limit.h"
-#include "workers/arena/gradient_ranges.h"
 #include "workers/arena/memory.h"
 #include "workers/arena/private_memory.h"
 #include "workers/arena/state_ranges.h"

@@ -107,8 +107,10 @@ static json_t *hosts_json(const cse_execution_needs *n)
     json_t *list = json_array();
     for (int i = 0; i < NUMBERS && n->cut_bytes > 0; i++)
         json_array_append_new(
-            list, json_pack("{s:i, s:I}", "hosts", numbers_of_hosts[i], "state_bytes",
-                            (json_int_t)cse_execution_states_on(n, numbers_of_hosts[i])));
+            list,
+            json_pack("{s:i, s:I, s:I}", "hosts", numbers_of_hosts[i], "state_bytes",
+                      (json_int_t)cse_execution_states_on(n, numbers_of_hosts[i]), "sum_bytes",
+                      (json_int_t)cse_execution_sums_on(n, numbers_of_hosts[i])));
     return list;
 }
 
@@ -176,6 +178,11 @@ static void print_hosts(const cse_execution_needs *n)
     for (int i = 0; i < NUMBERS; i++)
         cse_print("%s %.1f MB of %d", i > 0 ? "," : "",
                   MB(cse_execution_states_on(n, numbers_of_hosts[i])), numbers_of_hosts[i]);
+    cse_print("\n");
+    cse_print("of the sums of gradients, %.1f MB on one host,", MB(n->sum_bytes));
+    for (int i = 0; i < NUMBERS; i++)
+        cse_print("%s %.1f MB of %d", i > 0 ? "," : "",
+                  MB(cse_execution_sums_on(n, numbers_of_hosts[i])), numbers_of_hosts[i]);
     cse_print("\n\n");
 }
 

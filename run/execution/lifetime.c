@@ -106,6 +106,7 @@ static cse_status set_states_place(cse_session *session, const cse_settings *set
     session->opened.cluster.states_by_layers = place.schedule == CSE_STATES_BY_LAYERS;
     session->opened.cluster.states_by_layers_with_room = place.schedule == CSE_STATES_BY_ROOM;
     session->opened.cluster.state_copies = place.copies;
+    session->opened.cluster.cuts_gradients = place.cuts_gradients;
     session->opened.cluster.gather_directory = session->configuration.model_dir;
     return CSE_OK;
 }

@@ -12,17 +12,20 @@
 #include "engine/base/types/dtype.h"
 
 enum { BATCH = 48, SEED = 77 };
-enum { GROUP_LARGE = 2, GROUP_LOSS, GROUP_SMALL, GROUPS };
+enum { GROUP_LARGE = 2, GROUP_LOSS, GROUP_SMALL, GROUPS, GROUP_WEIGHTS = GROUPS };
 
 struct fake_step {
     cse_executable executable; /* first: cast back from it */
     cse_graph graph;
     cse_microbatch_source source;
+    bool clipped;
     cse_op partial, value;
+    cse_node *sums[3], *serial;
+    cse_reduction_entry reductions[3];
     cse_node nodes[16];
     cse_node *node_list[16];
     cse_node *assigns[2][2], *reads[2];
-    cse_group groups[5]; /* two of UPDATE, three of REPLICA */
+    cse_group groups[6]; /* two of UPDATE, three of REPLICA, one of WEIGHTS where it has a table */
     cse_state_entry states[4];
     int64_t at_large, at_small, at_loss; /* bytes in a partial sum */
     int large, small;
@@ -77,9 +80,9 @@ static void weights(cse_executable *self, cse_frame *frame)
     fake_step *step = (fake_step *)(void *)self;
     const float *reduced = at(frame->base[CSE_SPACE_REDUCED], 0);
     float sum = 0;
-    for (int i = 0; i < step->large; i++)
+    for (int i = 0; i < step->large && step->clipped; i++)
         sum += reduced[step->at_large / 4 + i] * reduced[step->at_large / 4 + i];
-    for (int i = 0; i < step->small; i++)
+    for (int i = 0; i < step->small && step->clipped; i++)
         sum += reduced[step->at_small / 4 + i] * reduced[step->at_small / 4 + i];
     float factor = 1.0f / (1.0f + sqrtf(sum));
     at(frame->base[CSE_SPACE_WEIGHTS], 0)[0] = factor;
@@ -189,10 +192,11 @@ static void add_groups(fake_step *step)
     }
 }
 
-fake_step *fake_step_new(int microbatches, int large, int small)
+static fake_step *make_step(int microbatches, int large, int small, bool clipped)
 {
     fake_step *step = cse_calloc(1, sizeof *step);
     cse_graph *graph = &step->graph;
+    step->clipped = clipped;
     step->large = large;
     step->small = small;
     step->partial.name = "partial";
@@ -205,8 +209,11 @@ fake_step *fake_step_new(int microbatches, int large, int small)
     graph->states = step->states;
     graph->state_count = 4;
     int64_t *partial_bytes = &graph->space_bytes[CSE_SPACE_PARTIAL];
+    if (!clipped) /* what the serial program reads is first */
+        step->at_loss = field(partial_bytes, 1);
     step->at_large = field(partial_bytes, large);
-    step->at_loss = field(partial_bytes, 1);
+    if (clipped)
+        step->at_loss = field(partial_bytes, 1);
     step->at_small = field(partial_bytes, small);
     add_node(step, &step->partial, CSE_SPACE_PARTIAL, step->at_small, small)->backward = true;
     add_node(step, &step->partial, CSE_SPACE_PARTIAL, step->at_loss, 1);
@@ -237,6 +244,50 @@ fake_step *fake_step_new(int microbatches, int large, int small)
         .graph = graph, .kind = "fake", .replica = replica, .weights = weights, .update = update
     };
     step->source = (cse_microbatch_source){ .self = step, .read = read_source };
+    return step;
+}
+
+/* The table of the sums, and who reads which: the serial program the loss, each update its own. */
+static void add_readers(fake_step *step)
+{
+    static const int partials[3] = { 2, 0, 1 }; /* large, small, loss: as they were added */
+    const int64_t sizes[3] = { step->large, step->small, 1 };
+    for (int r = 0; r < 3; r++) {
+        cse_node *partial = &step->nodes[partials[r]];
+        cse_node *sum =
+            add_node(step, &cse_op_batch_sum, CSE_SPACE_REDUCED, partial->offset_bytes, sizes[r]);
+        sum->group = -1;
+        step->sums[r] = sum;
+        step->reductions[r] =
+            (cse_reduction_entry){ partial, sum, .offset_bytes = partial->offset_bytes };
+        if (r == 2)
+            break;
+        step->assigns[r][0]->inputs = &step->sums[r];
+        step->assigns[r][0]->input_count = 1;
+    }
+    step->serial = add_node(step, &step->value, CSE_SPACE_WEIGHTS, 0, 1);
+    step->serial->group = GROUP_WEIGHTS;
+    step->serial->inputs = &step->sums[2];
+    step->serial->input_count = 1;
+    step->groups[GROUP_WEIGHTS] = (cse_group){ .kind = CSE_GROUP_LOOP,
+                                               .part = CSE_PART_WEIGHTS,
+                                               .nodes = &step->serial,
+                                               .node_count = 1,
+                                               .elements = 1 };
+    step->graph.reductions = step->reductions;
+    step->graph.reduction_count = 3;
+    step->graph.group_count = GROUPS + 1;
+}
+
+fake_step *fake_step_new(int microbatches, int large, int small)
+{
+    return make_step(microbatches, large, small, true);
+}
+
+fake_step *fake_step_new_unclipped(int microbatches, int large, int small)
+{
+    fake_step *step = make_step(microbatches, large, small, false);
+    add_readers(step);
     return step;
 }
 
@@ -286,14 +337,16 @@ typedef struct reference_sum {
     cse_frame *frame;
 } reference_sum;
 
-/* The tensors' sums have no names: both draw from stream 0. */
+/* The tensors' sums have no names: both draw from stream 0, or from that of their places in a table
+ * of sums. */
 static void round_gradients(const fake_step *step, const reference_sum *of, int lo, int n,
                             float *partial)
 {
-    const uint64_t key = cse_hash_key(SEED, of->frame->step, 0, (uint32_t)lo, (uint32_t)n);
     const int counts[] = { step->large, step->small };
     float *const tensors[] = { partial + step->at_large / 4, partial + step->at_small / 4 };
-    for (int t = 0; t < 2; t++)
+    for (int t = 0; t < 2; t++) {
+        const uint64_t key = cse_hash_key(SEED, of->frame->step, step->clipped ? 0 : (uint32_t)t,
+                                          (uint32_t)lo, (uint32_t)n);
         for (int i = 0; i < counts[t]; i++) {
             float *x = &tensors[t][i];
             uint16_t bits = of->payload.stochastic
@@ -302,6 +355,7 @@ static void round_gradients(const fake_step *step, const reference_sum *of, int 
                                 : cse_round_to_bits(of->payload.format, *x);
             *x = cse_float_from_format(of->payload.format, bits);
         }
+    }
 }
 
 /* Sum of the microbatch gradients [lo, lo + n): the definition of the reduction tree. */

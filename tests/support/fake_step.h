@@ -18,6 +18,8 @@ extern const cse_rounding fake_payloads[FAKE_PAYLOADS];
 
 /* `large` and `small`: elements of the two tensors; a step has `microbatches` of them. */
 fake_step *fake_step_new(int microbatches, int large, int small);
+/* As one without a norm of all gradients: its factor does not depend on them. */
+fake_step *fake_step_new_unclipped(int microbatches, int large, int small);
 void fake_step_destroy(fake_step **step);
 cse_graph *fake_step_graph(fake_step *step);
 /* Borrowed; stateless, may be shared by threads. */

@@ -107,6 +107,15 @@ static void poison_absent(const cse_cluster *cluster)
     for_absent(cluster, poison);
 }
 
+/* What a piece lacks must not be read. */
+static void poison_sums(const cse_cluster *cluster)
+{
+    const cse_arena_head *head = cluster->head;
+    if (head->gradient_cut != CSE_GRADIENTS_WHOLE)
+        memset(cluster->base + head->partial_sums_offset, POISON,
+               (size_t)(head->total_bytes - head->partial_sums_offset));
+}
+
 static void expect_poison(unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -141,9 +150,11 @@ static void open_host(play *self, int h, const cse_host_cut *cut)
                                   .host_count = test->hosts,
                                   .data_hosts = data,
                                   .cut = cut,
-                                  .state_copies = test->copies };
+                                  .state_copies = test->copies,
+                                  .cuts_gradients = test->cuts_gradients };
     ck_assert_int_eq(cse_cluster_create(&layout, &place->cluster), CSE_OK);
     poison_absent(place->cluster);
+    poison_sums(place->cluster);
     place->count = cse_cluster_slot_count(place->cluster);
     for (int slot = 0; slot < place->count; slot++)
         seat(self, h, slot);
@@ -153,7 +164,9 @@ static void open_host(play *self, int h, const cse_host_cut *cut)
 void play_open(play *self, const play_case *test, uint64_t seed)
 {
     *self = (play){ .test = test,
-                    .step = fake_step_new(test->microbatches, test->large, 100),
+                    .step = test->unclipped
+                                ? fake_step_new_unclipped(test->microbatches, test->large, 100)
+                                : fake_step_new(test->microbatches, test->large, 100),
                     .place = { .host_count = test->hosts,
                                .session = 5,
                                .frame_elements = test->copies > 0 ? 6000 : 700,
@@ -358,7 +371,7 @@ long play_run(const play_case *test, const faults *given, uint64_t seed)
         for (int i = 0; i < test->hosts; i++)
             if (!self.hosts[i].gone && random_below(200) == 0) {
                 const cse_host_set gone = hosts_gone(&self);
-                cse_cluster_lose_hosts(self.hosts[i].cluster, &gone);
+                ck_assert_int_eq(cse_cluster_lose_hosts(self.hosts[i].cluster, &gone), CSE_OK);
             }
         if (turns++ == cut_turn && !cut_again(&self))
             cut_turn += 100;

@@ -28,9 +28,10 @@ typedef struct play_case {
     cse_rounding payload;
     int64_t steps;
     int large;
-    int with_data;   /* so many hosts, the last ones; 0: all */
-    int frame_bytes; /* of input */
-    int copies;      /* of states that are cut over the hosts; 0: each has all */
+    int with_data;                  /* so many hosts, the last ones; 0: all */
+    int frame_bytes;                /* of input */
+    int copies;                     /* of states that are cut over the hosts; 0: each has all */
+    bool cuts_gradients, unclipped; /* then so are their sums; a step that reads no norm of them */
 } play_case;
 
 typedef struct play {

@@ -162,6 +162,83 @@ static void expect_gathered(const play *self)
     free(expected);
 }
 
+static play_case random_gradients(uint64_t seed)
+{
+    play_case test = random_cut(seed);
+    test.large = 40000;
+    test.cuts_gradients = true;
+    test.unclipped = seed / 4 % 2 == 0;
+    return test;
+}
+
+START_TEST(test_gradients_are_cut)
+{
+    for (uint64_t seed = 1; seed <= play_seeds(8); seed++) {
+        const play_case test = random_gradients(seed);
+        play_run(&test, &(faults){ .percent = seed % 2 ? 5 : 0, .point = -1, .breaks = 2000 },
+                 seed);
+    }
+}
+END_TEST
+
+START_TEST(test_gradients_of_a_lost_host)
+{
+    for (uint64_t seed = 1; seed <= play_seeds(6); seed++) {
+        play_case test = random_gradients(seed);
+        test.copies = 2;
+        test.steps = 10;
+        play_run(&test,
+                 &(faults){ .percent = seed % 3 == 0 ? 3 : 0,
+                            .point = -1,
+                            .breaks = seed % 2 ? 2500 : 0,
+                            .losses = 1 },
+                 seed);
+    }
+}
+END_TEST
+
+/* Of what other hosts have made, there is the own part: what was sent, beside the 0xa5 of before,
+ * and as many bytes on the way as three hosts with a third each need. */
+static void expect_parts_of_sums(const play *self)
+{
+    const play_case *test = self->test;
+    for (int h = 0; h < test->hosts; h++) {
+        const cse_cluster *cluster = self->hosts[h].cluster;
+        const cse_arena_head *head = cluster->head;
+        const cse_host_cut *cut = cse_arena_cut(cluster, 0);
+        ck_assert_int_eq(head->gradient_cut, CSE_GRADIENTS_BY_PARTS);
+        for (int m = 0; m < test->microbatches; m++) {
+            const float *sum = (const float *)(const void *)cse_arena_partial_sum(cluster, m);
+            const int64_t all = head->gradient_bytes / 4;
+            int64_t here = 0;
+            for (int64_t i = 0; i < all; i++)
+                here += memcmp(&sum[i], "\xa5\xa5\xa5\xa5", 4) != 0;
+            if (m >= cut->bounds[h] && m < cut->bounds[h + 1])
+                ck_assert_int_gt(here, all * 9 / 10);
+            else
+                ck_assert_msg(here > all / 4 && here < all * 2 / 5,
+                              "host %d has %lld of %lld of "
+                              "microbatch %d",
+                              h, (long long)here, (long long)all, m);
+        }
+    }
+}
+
+START_TEST(test_parts_of_sums_are_parts)
+{
+    const play_case test = { .microbatches = 3,
+                             .hosts = 3,
+                             .replicas = 1,
+                             .payload = fake_payloads[0],
+                             .steps = 2,
+                             .large = 400000,
+                             .copies = 1,
+                             .cuts_gradients = true,
+                             .unclipped = true };
+    play_run(&test, &(faults){ .percent = 0, .point = -1, .expect = expect_parts_of_sums }, 3);
+}
+END_TEST
+
 START_TEST(test_the_leading_host_gets_all_parts)
 {
     for (uint64_t seed = 1; seed <= play_seeds(6); seed++) {
@@ -181,6 +258,9 @@ int main(void)
     tcase_add_test(tests, test_deaths_at_each_point);
     tcase_add_test(tests, test_a_lost_host_with_two_copies);
     tcase_add_test(tests, test_parts_are_parts);
+    tcase_add_test(tests, test_gradients_are_cut);
+    tcase_add_test(tests, test_gradients_of_a_lost_host);
+    tcase_add_test(tests, test_parts_of_sums_are_parts);
     tcase_add_test(tests, test_the_leading_host_gets_all_parts);
     tcase_set_timeout(tests, 120);
     suite_add_tcase(suite, tests);

@@ -41,6 +41,15 @@ equal validated a,b,c '--set states.shard_copies=2' --set loop.eval_frequency=2 
     --set 'fit.val_dataloader={data_processor: text_bytes, path: /usr/share/common-licenses/GPL-3,
         sequence_length: 64, batch_size: 12, micro_batch_size: 3}'
 equal last_batch a,b,c '' --set train_dataloader.drop_last=false --set loop.num_steps=48
+# The sums of gradients, too: with a norm of all of them, and without one.
+gradients='--set states.shard=gradients'
+equal adam d,e "$gradients" --set checkpoint.steps=2
+equal adam d,e,f "$gradients" --set checkpoint.steps=2
+equal momentum d,e "$gradients" --set 'optimizer={SGD: {momentum: 0.9}}' \
+    --set precision.max_gradient_norm=null --weight_grad_reduce bf16
+equal momentum d,e,f "$gradients --set states.shard_copies=2" \
+    --set 'optimizer={SGD: {momentum: 0.9}}' --set precision.max_gradient_norm=null \
+    --weight_grad_reduce bf16
 # One host has all.
 run alone --num_steps 4 $cut --set checkpoint.steps=2
 same alone one.adam
@@ -60,6 +69,17 @@ done
 # shellcheck disable=SC2086 # options
 "$csengine" plan "$config" --memory $cut >"$work/plan" 2>&1 ||
     complain "$(cat "$work/plan")"
+# Without a norm, a host of four has its own sum and a quarter of those of three others.
+# shellcheck disable=SC2086 # options
+"$csengine" plan "$config" --memory $gradients --set precision.max_gradient_norm=null \
+    --set backend.cluster_config.num_csx=1 >"$work/plan_of_sums" 2>&1 ||
+    complain "$(cat "$work/plan_of_sums")"
+awk '/^of the sums of gradients/ {
+    for (i = 1; i < NF; i++) if ($(i + 1) == "MB" && $(i + 2) == "on") all = $i
+    for (i = 1; i < NF; i++)
+        if ($(i + 1) == "MB" && $(i + 2) == "of" && $(i + 3) == "4,") four = $i
+    found = four / all > 1.7 && four / all < 1.8
+} END { exit !found }' "$work/plan_of_sums" || complain "the plan says: $(cat "$work/plan_of_sums")"
 # Of weights and two moments, each a third: with three hosts 3 + 2 * 3 / 3 of 9.
 awk '/states.shard: of the states/ {
     for (i = 1; i < NF; i++) if ($(i + 1) == "MB" && $(i + 2) == "on") all = $i
@@ -77,12 +97,14 @@ refused() { # words that must be told, options...
     grep -q "$words" "$work/refused.err" || complain "$*: $(cat "$work/refused.err")"
     rm -rf "$work/refused"
 }
-refused 'shard: "weights" is not accepted here; accepted: one of none, optimizer' \
+refused 'shard: "weights" is not accepted here; accepted: one of none, optimizer, gradients' \
     --set states.shard=weights
 refused 'shard_copies has no effect without shard' --set states.shard_copies=2
 refused 'shard_copies: "3" is out of range' $cut --set states.shard_copies=3
 refused 'shard: optimizer and keep_in: file do not go together' $cut --set states.keep_in=file \
     --set states.directory="$work" --set states.memory=1GiB
+refused 'shard: gradients and keep_in: file do not go together' $gradients \
+    --set states.keep_in=file --set states.directory="$work" --set states.memory=1GiB
 refused 'with tensor statistics' $cut --set numerics.every=1
 refused 'averages of the weights' $cut --set ema.decay=0.9
 
@@ -126,6 +148,24 @@ ends_as_undisturbed two
 grep -q 'loaded checkpoint .*checkpoint_\([3-9].\|2[5-9]\)' "$work/two.out" ||
     complain "the parts were not cut anew: $(grep loaded "$work/two.out")"
 [ "$(grep -c 'Step=26,' "$work/two.out")" -eq 1 ] || complain 'a step was done again'
+
+# Of sums of gradients, the others have no more than their parts: what is missing is made again.
+disturb two_gradients $gradients --set states.shard_copies=2
+kill -9 "$agent"
+ends_as_undisturbed two_gradients
+[ "$(grep -c 'Step=26,' "$work/two_gradients.out")" -eq 1 ] || complain 'a step was done again'
+
+run undisturbed_parts --num_steps 60 --set precision.max_gradient_norm=null
+disturb parts $gradients --set states.shard_copies=2 --set precision.max_gradient_norm=null
+kill -9 "$agent"
+wait $process || complain "parts: the run failed: $(cat "$work/parts.err")"
+same parts undisturbed_parts
+
+disturb lost_gradients $gradients --set checkpoint.steps=20
+kill -9 "$agent"
+ends_as_undisturbed lost_gradients
+grep -q 'loaded checkpoint .*checkpoint_20' "$work/lost_gradients.out" ||
+    complain "it did not go on from step 20: $(cat "$work/lost_gradients.out")"
 
 # On one: from the last checkpoint.
 disturb lost --set checkpoint.steps=20

@@ -6,6 +6,7 @@
 #include "workers/arena/doorbell.h"
 #include "workers/arena/memory.h"
 #include "workers/arena/node_plan.h"
+#include "workers/arena/state_ranges.h"
 
 cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut)
 {
@@ -25,15 +26,19 @@ cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut)
     return CSE_OK;
 }
 
-void cse_cluster_lose_hosts(cse_cluster *cluster, const cse_host_set *lost)
+cse_status cse_cluster_lose_hosts(cse_cluster *cluster, const cse_host_set *lost)
 {
     bool changed = false;
     assert(!cse_hosts_have(lost, cluster->head->host));
     for (int i = 0; i < CSE_HOST_SET_WORDS; i++)
         if (atomic_exchange(&cluster->hosts->lost[i], lost->words[i]) != lost->words[i])
             changed = true;
-    if (changed)
-        cse_doorbell_ring(cluster, UINT32_MAX);
+    if (!changed)
+        return CSE_OK;
+    cse_doorbell_ring(cluster, UINT32_MAX);
+    if (cluster->head->gradient_cut == CSE_GRADIENTS_WHOLE || cse_states_are_lost(cluster))
+        return CSE_OK;
+    return cse_arena_reserve_partial_sums(cluster, atomic_load(&cluster->control->plan));
 }
 
 void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done)

@@ -22,8 +22,9 @@
 cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut);
 
 /* Hosts of the set are lost: nothing is awaited of them, nor sent to them. Replaces the set. A host
- * is taken out only when a cut counts that gives it nothing. */
-void cse_cluster_lose_hosts(cse_cluster *cluster, const cse_host_set *lost);
+ * is taken out only when a cut counts that gives it nothing. CSE_TEMPORARY where sums of gradients
+ * are cut over hosts, and memory for what this host computes in place of others is missing. */
+cse_status cse_cluster_lose_hosts(cse_cluster *cluster, const cse_host_set *lost);
 
 /* Another host has done so many steps: it has all sums of those before. */
 void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done);

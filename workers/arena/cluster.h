@@ -55,6 +55,7 @@ typedef struct cse_cluster_layout {
     /* States that are cut over these hosts (state_ranges.h): so many hosts have each part, and this
      * one leads; 0: each host has all states. */
     int state_copies, leader;
+    bool cuts_gradients;          /* and so are the sums of gradients: gradient_ranges.h */
     const char *gather_directory; /* for a file of all of them (state_gather.h); NULL: memory */
 } cse_cluster_layout;
 

@@ -9,6 +9,7 @@
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/audit_places.h"
 #include "workers/arena/residency.h"
+#include "workers/arena/stripes.h"
 #include "workers/arena/sums.h"
 #include "workers/hosts/state_cut.h"
 
@@ -207,6 +208,27 @@ static int count_ranges(const cse_graph *graph, const cse_arena_head *head)
     return count;
 }
 
+/* At most so many ranges of elements has a host for each chunk, beside one that all have. */
+static int count_parts(const cse_graph *graph, const cse_arena_head *head)
+{
+    int count = 0;
+    for (int chunk = 0; chunk < head->update_chunks; chunk++)
+        for (int64_t line = 0;; count++) {
+            const cse_update_part part = cse_update_part_of(head, graph, chunk, line);
+            if (part.group < 0)
+                break;
+            line += part.end - part.first;
+        }
+    return count;
+}
+
+/* Where the serial program reads little, most of what is sent goes to one host alone. */
+cse_gradient_cut cse_gradient_cut_for(const cse_arena_head *head)
+{
+    return 2 * head->joined_bytes <= head->gradient_bytes ? CSE_GRADIENTS_BY_PARTS
+                                                          : CSE_GRADIENTS_BY_STRIPES;
+}
+
 static void describe_states(const cse_cluster_layout *layout, cse_arena_head *head)
 {
     const cse_host_set owners = cse_arena_state_owners(layout);
@@ -215,6 +237,12 @@ static void describe_states(const cse_cluster_layout *layout, cse_arena_head *he
     head->state_copies = cse_state_copies(&owners, layout->state_copies);
     head->leader = layout->leader;
     head->state_range_count = count_ranges(layout->graph, head);
+    if (!layout->cuts_gradients)
+        return;
+    head->gradient_cut = (int32_t)cse_gradient_cut_for(head);
+    if (head->gradient_cut == CSE_GRADIENTS_BY_PARTS)
+        head->gradient_range_count =
+            head->host_count + head->state_copies * count_parts(layout->graph, head);
 }
 
 cse_host_set cse_arena_state_owners(const cse_cluster_layout *layout)
@@ -271,6 +299,10 @@ static void arrange(cse_arena_head *head)
     head->state_ranges_offset =
         place(&total, head->state_range_count * (int64_t)sizeof(cse_state_range), 64);
     head->state_chunks_offset = place(&total, cut_chunks * (int64_t)sizeof(cse_state_chunk), 64);
+    head->gradient_ranges_offset =
+        place(&total, head->gradient_range_count * (int64_t)sizeof(cse_element_range), 64);
+    head->gradient_hosts_offset =
+        place(&total, head->gradient_range_count > 0 ? (head->host_count + 1) * 4 : 0, 64);
     head->gathered_offset = place(&total, cut_chunks * (int64_t)sizeof(int64_t), 64);
     head->data_offset = place(&total, head->data_bytes, 64);
     head->undo_offset = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
@@ -329,6 +361,10 @@ void cse_arena_bind(cse_cluster *cluster)
     const void *chunks = base + head->state_chunks_offset;
     cluster->state_ranges = (const cse_state_range *)ranges;
     cluster->state_chunks = (const cse_state_chunk *)chunks;
+    const void *elements = base + head->gradient_ranges_offset;
+    const void *by_host = base + head->gradient_hosts_offset;
+    cluster->gradient_ranges = (const cse_element_range *)elements;
+    cluster->gradient_hosts = (const int32_t *)by_host;
     cluster->gathered = (_Atomic int64_t *)(void *)(base + head->gathered_offset);
     cluster->segments =
         (cse_segments){ .items = (const cse_segment *)(const void *)(base + head->segments_offset),

@@ -26,6 +26,7 @@
  *     final         how much of a node is final while it is computed      claimer of the node
  *     segments      which values of a gradient are rounded (constant)     creator
  *     state_ranges  bytes of each update chunk, and its hosts (constant)  creator
+ *     gradient_ranges  which elements of pieces each host is sent (constant)  creator
  *     gathered      chunks whose parts of the states were gathered        mover
  *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
@@ -60,7 +61,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 18,
+    CSE_ARENA_VERSION = 19,
     CSE_ARENA_HEAD_BYTES = 4096,
     /* Processors fetch lines in pairs: words that all processes read and some write have one. */
     CSE_HOT_BYTES = 128,
@@ -164,6 +165,13 @@ typedef struct cse_state_chunk {
     int32_t owners[2]; /* as many as there are copies */
 } cse_state_chunk;
 
+/* How the sums of gradients are cut over hosts: see gradient_ranges.h. */
+typedef enum cse_gradient_cut {
+    CSE_GRADIENTS_WHOLE,
+    CSE_GRADIENTS_BY_PARTS,
+    CSE_GRADIENTS_BY_STRIPES
+} cse_gradient_cut;
+
 typedef struct cse_arena_hosts {
     cse_word sent; /* all other hosts have this one's sums, and states, of the step */
     /* A cse_host_set. One who reads while it is written sees some hosts lost before others. */
@@ -200,6 +208,8 @@ typedef struct cse_arena_head {
     int32_t segment_count;
     int32_t state_copies, leader; /* of states that are cut over hosts; 0: each host has all */
     int32_t state_range_count;
+    int32_t gradient_cut; /* a cse_gradient_cut */
+    int32_t gradient_range_count;
     int32_t reduce_chunks, update_chunks;
     int32_t digest_count; /* of a step: update_chunks; 0: steps have no digests */
     int32_t chain_count;
@@ -225,8 +235,9 @@ typedef struct cse_arena_head {
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
         hosts_offset, asked_offset, final_elements_offset, audit_offset, audit_places_offset,
         records_offset, statistics_offset, state_ranges_offset, state_chunks_offset,
-        gathered_offset, digests_offset, chains_offset, kernels_offset, weights_offset,
-        reduced_offset, states_offset, input_offset, own_sums_offset, partial_sums_offset;
+        gradient_ranges_offset, gradient_hosts_offset, gathered_offset, digests_offset,
+        chains_offset, kernels_offset, weights_offset, reduced_offset, states_offset, input_offset,
+        own_sums_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -247,6 +258,9 @@ struct cse_cluster {
     cse_segments segments;
     const cse_state_range *state_ranges;
     const cse_state_chunk *state_chunks;
+    /* By parts: those of host h are [gradient_hosts[h], gradient_hosts[h + 1]). */
+    const struct cse_element_range *gradient_ranges;
+    const int32_t *gradient_hosts;
     _Atomic int64_t *gathered;             /* by update chunk: 1 + the step before which it is so */
     struct cse_state_gather *gather;       /* of the coordinator; NULL: nothing was gathered */
     const char *gather_directory;          /* borrowed; NULL: memory */
@@ -260,6 +274,8 @@ struct cse_cluster {
 /* Fills `head`: sizes, counts and offsets. CSE_CONFIG for counts out of range, CSE_INTERNAL for a
  * graph whose update groups do not fit the protocol. `segment_count` and `exact` are as given. */
 cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *head);
+/* How sums of gradients would be cut over hosts; it follows from the sizes in the head. */
+cse_gradient_cut cse_gradient_cut_for(const cse_arena_head *head);
 /* Hosts over which states are cut: those that the execution begins with. */
 cse_host_set cse_arena_state_owners(const cse_cluster_layout *layout);
 /* Bytes for what REDUCE joins: none where each step has one exact partial sum, which is read where

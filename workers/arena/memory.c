@@ -13,6 +13,7 @@
 #include "engine/base/pages.h"
 #include "workers/arena/arena_file.h"
 #include "workers/arena/arena_nodes.h"
+#include "workers/arena/gradient_ranges.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/node_plan.h"
 #include "workers/arena/reserving.h"
@@ -44,6 +45,31 @@ cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch)
                    cluster->head->partial_sum_stride);
 }
 
+/* What this host is sent of another one's pieces in a step. */
+static cse_stripes find_sent(const cse_cluster *cluster, int64_t step)
+{
+    const cse_arena_head *head = cluster->head;
+    const cse_host_set lost = cse_arena_lost(cluster);
+    const cse_host_set owners = cse_shard_owners(cse_arena_cut(cluster, step));
+    return cse_step_is_sharded(cluster, step) && !cse_hosts_meet(&lost, &owners)
+               ? cse_shard_of(&owners, head->host, head->gradient_bytes / 4)
+               : cse_sent_elements(cluster, head->host);
+}
+
+/* For a piece that another host makes. */
+static cse_status reserve_piece(const cse_cluster *cluster, int64_t step, int microbatch)
+{
+    cse_byte_range *spans = NULL;
+    const cse_stripes sent = find_sent(cluster, step);
+    const int64_t at = cse_arena_partial_sum(cluster, microbatch) - cluster->base;
+    const int count = cse_sent_pages(&cluster->segments, &sent, &spans);
+    cse_status status = CSE_OK;
+    for (int i = 0; i < count && status == CSE_OK; i++)
+        status = reserve(cluster, at + spans[i].first, spans[i].end - spans[i].first);
+    free(spans);
+    return status;
+}
+
 /* For all nodes of the plan of one step. */
 static cse_status reserve_plan(cse_cluster *cluster, int64_t step, int replicas)
 {
@@ -51,8 +77,11 @@ static cse_status reserve_plan(cse_cluster *cluster, int64_t step, int replicas)
                                                sizeof *plan.nodes) };
     cse_status status = CSE_OK;
     cse_node_plan_make(cluster, step, replicas, 0, &plan);
+    const bool is_cut = cluster->head->gradient_cut != CSE_GRADIENTS_WHOLE;
     for (int i = 0; i < plan.count && status == CSE_OK; i++)
-        status = cse_arena_reserve_partial_sum(cluster, plan.nodes[i].first);
+        status = is_cut && i >= plan.claimable
+                     ? reserve_piece(cluster, step, plan.nodes[i].first)
+                     : cse_arena_reserve_partial_sum(cluster, plan.nodes[i].first);
     free(plan.nodes);
     if (status == CSE_OK && cse_step_is_sharded(cluster, step))
         status = reserve(cluster, cse_arena_root_sum(cluster, step) - cluster->base,
@@ -195,6 +224,21 @@ static void place_states(cse_cluster *cluster, const cse_cluster_layout *layout)
     cluster->hosts->state_owners = owners;
 }
 
+/* Likewise of the sums of gradients. */
+static void place_gradients(cse_cluster *cluster, const cse_cluster_layout *layout)
+{
+    const cse_arena_head *head = cluster->head;
+    unsigned char *base = cluster->base;
+    cse_element_range *items = (cse_element_range *)(void *)(base + head->gradient_ranges_offset);
+    int32_t *by_host = (int32_t *)(void *)(base + head->gradient_hosts_offset);
+    const cse_host_set owners = cse_arena_state_owners(layout);
+    int count = 0;
+    for (int h = 0; h < head->host_count && head->gradient_cut == CSE_GRADIENTS_BY_PARTS; h++) {
+        count += cse_gradient_ranges_find(layout->graph, head, &owners, h, items + count);
+        by_host[h + 1] = count;
+    }
+}
+
 static cse_status create_in_memory(int64_t bytes, cse_cluster *cluster)
 {
     cluster->descriptor = memfd_create("csengine-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -265,6 +309,7 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     place_constants(layout, head, segments, cluster);
     if (is_cut) {
         place_states(cluster, layout);
+        place_gradients(cluster, layout);
         CSE_TRY(reserve_fixed(cluster, layout->graph));
     }
     fill(cluster, layout);

@@ -14,7 +14,7 @@ cse_host_set cse_shard_owners(const cse_host_cut *cut)
 
 bool cse_step_is_sharded(const cse_cluster *cluster, int64_t step)
 {
-    if (cluster->hosts == NULL)
+    if (cluster->hosts == NULL || cluster->head->gradient_cut == CSE_GRADIENTS_BY_PARTS)
         return false;
     const cse_host_set owners = cse_shard_owners(cse_arena_cut(cluster, step));
     return cse_hosts_count(&owners) >= LEAST_OWNERS;

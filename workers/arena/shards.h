@@ -17,7 +17,8 @@
 /* Hosts that have microbatches: the owners of shards, in the order of their numbers. */
 cse_host_set cse_shard_owners(const cse_host_cut *cut);
 
-/* Whether the sums of step `step` are joined in shards, when no owner is lost. */
+/* Whether the sums of step `step` are joined in shards, when no owner is lost. Never where each
+ * host needs its part of them alone (gradient_ranges.h). */
 bool cse_step_is_sharded(const cse_cluster *cluster, int64_t step);
 
 /* A host's shard of `elements`, empty for one that owns none. */

@@ -292,6 +292,6 @@ cse_status cse_cluster_check_cut(const cse_cluster *cluster, const cse_cluster *
     if (!cse_states_are_cut(cluster) || cluster->head->leader == cluster->head->host ||
         (cse_states_are_cut(before) && is_same_cut(cluster, before)))
         return CSE_OK;
-    return cse_fail(CSE_UNAVAILABLE, "states.shard: optimizer: the steps go on with another cut of "
+    return cse_fail(CSE_UNAVAILABLE, "states.shard: the steps go on with another cut of "
                                      "the states, of which this host has its part alone");
 }

@@ -84,7 +84,7 @@ int cse_state_ranges_find(const cse_graph *graph, const cse_arena_head *head,
 
 /* ---- what is absent ---- */
 
-static bool is_owner(const cse_arena_head *head, const cse_host_set *owners, int host, int chunk)
+bool cse_chunk_is_of(const cse_arena_head *head, const cse_host_set *owners, int host, int chunk)
 {
     for (int copy = 0; copy < head->state_copies; copy++)
         if (cse_state_owner(owners, head->update_chunks, chunk, copy) == host)
@@ -123,7 +123,7 @@ int cse_absent_states(const cse_graph *graph, const cse_arena_head *head,
     cse_state_ranges_find(graph, head, items, chunks);
     for (int c = 0; c < head->update_chunks; c++)
         for (int r = chunks[c].ranges[CSE_STATES_OWN];
-             r < chunks[c].ranges[CSE_STATE_SHARES] && !is_owner(head, owners, host, c); r++)
+             r < chunks[c].ranges[CSE_STATE_SHARES] && !cse_chunk_is_of(head, owners, host, c); r++)
             (*spans)[found++] =
                 (cse_byte_range){ .first = items[r].first, .end = items[r].first + items[r].bytes };
     free(items);

@@ -31,6 +31,9 @@ int cse_state_ranges_find(const cse_graph *graph, const cse_arena_head *head,
 int cse_absent_states(const cse_graph *graph, const cse_arena_head *head,
                       const cse_host_set *owners, int host, cse_byte_range **spans);
 
+/* Whether a host is one of the chunk's, in a cut over `owners`. */
+bool cse_chunk_is_of(const cse_arena_head *head, const cse_host_set *owners, int host, int chunk);
+
 static inline bool cse_states_are_cut(const cse_cluster *cluster)
 {
     return cluster->head->state_copies > 0;

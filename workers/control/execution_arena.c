@@ -17,7 +17,7 @@ static cse_status check_resident(const cse_cluster_layout *layout)
     cse_arena_head head;
     int group;
     if (layout->state_copies > 0 && layout->statistics_every > 0)
-        return cse_fail(CSE_CONFIG, "states.shard: optimizer: a run with tensor statistics has all "
+        return cse_fail(CSE_CONFIG, "states.shard: a run with tensor statistics has all "
                                     "states on each host: leave shard out");
     if (layout->directory == NULL)
         return CSE_OK;

@@ -74,6 +74,7 @@ cse_cluster_layout cse_execution_layout_of(const cse_execution *e)
                                  .data_hosts = e->hosts != NULL ? e->hosts->data_hosts : none,
                                  .cut = e->hosts != NULL ? e->hosts->cut : NULL,
                                  .state_copies = e->hosts != NULL ? e->cluster.state_copies : 0,
+                                 .cuts_gradients = e->cluster.cuts_gradients,
                                  .leader = e->hosts != NULL ? e->hosts->leader : 0,
                                  .gather_directory = e->cluster.gather_directory };
 }

@@ -40,6 +40,59 @@ static int64_t partial_sums(const cse_arena_head *head)
     return count;
 }
 
+/* Nodes that `replicas` replicas make of microbatches [first, first + share). */
+static int own_nodes(int microbatches, int first, int share, int replicas)
+{
+    int count = 0;
+    for (int replica = 0; replica < replicas && share > 0; replica++) {
+        int at, end;
+        cse_tree_share(share, replicas, replica, &at, &end);
+        for (; at < end; count++)
+            at = cse_tree_next(microbatches, first + at, first + end) - first;
+    }
+    return count;
+}
+
+/* Of a piece that another one of `working` hosts makes. */
+static int64_t piece_bytes(const cse_execution_needs *n, int hosts, int working)
+{
+    const int64_t rest = n->sum_stride - n->common_bytes;
+    const int copies = n->state_copies < hosts ? n->state_copies : hosts;
+    if (n->gradient_cut == CSE_GRADIENTS_BY_PARTS)
+        return n->common_bytes + (rest * copies + hosts - 1) / hosts;
+    return n->gradient_cut == CSE_GRADIENTS_BY_STRIPES && working > 2
+               ? (n->sum_stride + working - 1) / working
+               : n->sum_stride;
+}
+
+/* Of host `host` in a cut: its own nodes, the pieces of others, and the root that is joined of
+ * them in shards. */
+static int64_t sums_in_cut(const cse_execution_needs *n, const cse_host_cut *cut, int host)
+{
+    int others = 0, working = 0;
+    for (int h = 0; h < cut->host_count; h++) {
+        working += cut->bounds[h + 1] > cut->bounds[h];
+        others += h != host ? cse_host_cut_pieces(cut, h) : 0;
+    }
+    const int first = cut->bounds[host], share = cut->bounds[host + 1] - first;
+    const bool has_root = working > 2 && n->gradient_cut != CSE_GRADIENTS_BY_PARTS;
+    return (own_nodes(n->microbatches, first, share, n->replicas) + has_root) * n->sum_stride +
+           others * piece_bytes(n, cut->host_count, working);
+}
+
+int64_t cse_execution_sums_on(const cse_execution_needs *needs, int hosts)
+{
+    const cse_host_set all = cse_hosts_first(hosts);
+    cse_host_cut cut;
+    int64_t most = 0;
+    cse_host_cut_even(needs->microbatches, hosts, &all, &cut);
+    for (int h = 0; h < hosts; h++) {
+        const int64_t bytes = sums_in_cut(needs, &cut, h);
+        most = bytes > most ? bytes : most;
+    }
+    return most + needs->reduced_bytes;
+}
+
 /* Of the private sums of a replica (private_memory.h), those that it makes in its share; in a file
  * they are in the arena. */
 static int64_t private_sums(const cse_arena_head *head)
@@ -146,7 +199,7 @@ cse_status cse_execution_needs_for(const cse_execution *e, const cse_cluster_lay
     CSE_TRY(cse_execution_check_counts(&e->cluster));
     CSE_TRY(cse_arena_plan(layout, &head));
     const int64_t base = CSE_WORKER_BASE_BYTES + e->graph->node_count * (int64_t)WORKER_NODE_BYTES;
-    const int64_t sums = partial_sums(&head) * head.partial_sum_stride;
+    const bool cuts = head.gradient_cut != CSE_GRADIENTS_WHOLE;
     const int64_t absent = absent_bytes(layout, &head);
     const bool in_file = head.resident_bytes > 0; /* and so is the copy for a checkpoint */
     *needs = (cse_execution_needs){
@@ -156,7 +209,6 @@ cse_status cse_execution_needs_for(const cse_execution *e, const cse_cluster_lay
         .movers = head.movers,
         .cores = (int)cse_cores_of(head.replicas, head.input_workers / head.replicas,
                                    head.weight_servers),
-        .arena_bytes = in_file ? head.resident_bytes : head.sparse_offset - absent + sums,
         .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + e->loader_bytes +
                              e->graph->node_count * (int64_t)COORDINATOR_NODE_BYTES,
         .checkpoint_bytes =
@@ -167,12 +219,21 @@ cse_status cse_execution_needs_for(const cse_execution *e, const cse_cluster_lay
         .input_worker_bytes = base + e->loader_bytes,
         .mover_bytes = base,
         .state_bytes = head.state_bytes - absent,
-        .sum_bytes = sums + cse_arena_reduced_bytes(&head),
         .input_bytes = head.ring_count * head.input_stride,
         .workspace_bytes = e->graph->space_bytes[CSE_SPACE_REPLICA],
         .cut_bytes = cut_bytes(e, &head),
         .state_copies = e->cluster.state_copies,
+        .sum_stride = head.partial_sum_stride,
+        .common_bytes = head.joined_bytes,
+        .reduced_bytes = head.joined_bytes,
+        .microbatches = head.microbatches,
+        .gradient_cut =
+            e->cluster.cuts_gradients ? (int)cse_gradient_cut_for(&head) : CSE_GRADIENTS_WHOLE,
     };
+    const int64_t sums = cuts ? sums_in_cut(needs, layout->cut, head.host)
+                              : partial_sums(&head) * head.partial_sum_stride;
+    needs->arena_bytes = in_file ? head.resident_bytes : head.sparse_offset - absent + sums;
+    needs->sum_bytes = sums + cse_arena_reduced_bytes(&head);
     needs->worker_bytes = needs->replicas * needs->replica_bytes +
                           needs->weight_servers * needs->weight_server_bytes +
                           needs->input_workers * needs->input_worker_bytes +
@@ -221,6 +282,11 @@ void cse_execution_needs_raise(cse_execution_needs *needs, const cse_execution_n
     raise_bytes(&needs->cut_bytes, other->cut_bytes);
     raise_count(&needs->state_copies, other->state_copies);
     raise_bytes(&needs->sum_bytes, other->sum_bytes);
+    raise_bytes(&needs->sum_stride, other->sum_stride);
+    raise_bytes(&needs->common_bytes, other->common_bytes);
+    raise_bytes(&needs->reduced_bytes, other->reduced_bytes);
+    raise_count(&needs->microbatches, other->microbatches);
+    raise_count(&needs->gradient_cut, other->gradient_cut);
     raise_bytes(&needs->input_bytes, other->input_bytes);
     raise_bytes(&needs->workspace_bytes, other->workspace_bytes);
 }

@@ -37,6 +37,10 @@ typedef struct cse_execution_needs {
     /* Of the states, on one host: what is cut over several (state_ranges.h), in so many copies. */
     int64_t cut_bytes;
     int state_copies;
+    /* Sums of gradients on several hosts: bytes of one, of its start that REDUCE joins, and of what
+     * is joined; microbatches of a step; and how they are cut over hosts. */
+    int64_t sum_stride, common_bytes, reduced_bytes;
+    int microbatches, gradient_cut;
 } cse_execution_needs;
 
 /* What a new arena's sizes follow from, with the schedule of states in a file. */
@@ -55,6 +59,9 @@ int64_t cse_cores_of(int64_t replicas, int64_t workers_per_replica, int64_t weig
 /* Of state_bytes, what each of so many hosts has at most where optimizer states are cut over them:
  * all without a cut. */
 int64_t cse_execution_states_on(const cse_execution_needs *needs, int hosts);
+/* Of sum_bytes, what the one of so many hosts that has most needs, as long as microbatches are cut
+ * evenly and no host is lost. */
+int64_t cse_execution_sums_on(const cse_execution_needs *needs, int hosts);
 /* All memory of the execution at its most. While steps run, and no checkpoint is written, it takes
  * the other one. */
 int64_t cse_execution_needs_bytes(const cse_execution_needs *needs);

@@ -34,6 +34,7 @@ typedef struct cse_cluster_options {
      * host has all. For checkpoints they are gathered in a file without a name in that directory;
      * NULL: in memory. */
     int state_copies;
+    bool cuts_gradients; /* and so are the sums of gradients */
     const char *gather_directory;
 } cse_cluster_options;
 

@@ -618,8 +618,10 @@ static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *
     cse_host_set lost =
         g->stands_alone ? cse_hosts_first(g->options.host_count) : cse_members_lost(g->members);
     cse_hosts_remove(&lost, g->options.host);
-    if (!cse_hosts_equal(&lost, &g->lost_told))
-        cse_cluster_lose_hosts(cluster, &lost);
+    if (!cse_hosts_equal(&lost, &g->lost_told)) {
+        const cse_status told = cse_cluster_lose_hosts(cluster, &lost);
+        status = status == CSE_OK ? told : status;
+    }
     g->lost_told = lost;
     for (int h = 0; h < g->options.host_count; h++)
         if (h != g->options.host && cse_members_steps_of(g->members, h) >= 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "workers/arena/final_elements.h"
+#include "workers/arena/gradient_ranges.h"
 #include "workers/worker/mover_state.h"
 
 int cse_mover_pieces(const cse_mover *mover, int host, cse_tree_node *nodes)
@@ -20,7 +21,7 @@ cse_piece_stream cse_mover_stream(const cse_mover *mover, int from, int to)
         .pieces =
             from == head->host ? mover->own_count : cse_mover_pieces(mover, from, mover->theirs),
         .values = mover->sharded ? cse_shard_of(&mover->owners, to, elements)
-                                 : cse_stripes_whole(elements),
+                                 : cse_sent_elements(mover->cluster, to),
         .statistics =
             cse_arena_takes_statistics(mover->cluster, mover->step) ? head->statistics_bytes : 0,
     };

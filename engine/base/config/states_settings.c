@@ -25,9 +25,10 @@ const cse_setting cse_states_setting_table[] = {
       "microbatch after the other; auto: by layers where memory_limit, or else half of this host's "
       "memory, has room; the result is the same",
       NULL },
-    { "shard", CSE_SETTING_CHOICE, "none", 0, 0, "none|optimizer",
+    { "shard", CSE_SETTING_CHOICE, "none", 0, 0, "none|optimizer|gradients",
       "on several hosts: optimizer: each host has its part of the optimizer's states and updates "
-      "that part of the weights, which it sends to the others; the result is the same",
+      "that part of the weights, which it sends to the others; gradients: and has the other hosts' "
+      "sums of gradients for that part alone; the result is the same",
       NULL },
     { "shard_copies", CSE_SETTING_INTEGER, "1", 1, 2, NULL,
       "with shard: the hosts that have each part; with 1 a run that loses a host goes on from its "
@@ -70,13 +71,18 @@ static cse_error at(const cse_settings *settings, const char *name)
 
 static cse_status read_shards(const cse_settings *settings, bool in_file, cse_states_place *place)
 {
-    const bool is_cut = strcmp(cse_settings_text(settings, "shard"), "optimizer") == 0;
+    const char *what = cse_settings_text(settings, "shard");
+    const bool is_cut = strcmp(what, "none") != 0;
     const cse_error copies = at(settings, "shard_copies"), shard = at(settings, "shard");
     if (!is_cut && cse_settings_integer(settings, "shard_copies") != 1)
-        return cse_fail_at(&copies, "states.shard_copies has no effect without shard: optimizer");
+        return cse_fail_at(&copies, "states.shard_copies has no effect without shard: optimizer or "
+                                    "gradients");
     if (is_cut && in_file)
-        return cse_fail_at(&shard, "states.shard: optimizer and keep_in: file do not go together: "
-                                   "leave one of the two out");
+        return cse_fail_at(&shard,
+                           "states.shard: %s and keep_in: file do not go together: "
+                           "leave one of the two out",
+                           what);
+    place->cuts_gradients = strcmp(what, "gradients") == 0;
     place->copies = is_cut ? (int)cse_settings_integer(settings, "shard_copies") : 0;
     return CSE_OK;
 }

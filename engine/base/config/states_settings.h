@@ -22,6 +22,7 @@ typedef struct cse_states_place {
     int64_t memory_bytes;  /* the most of that file in memory */
     cse_states_schedule schedule;
     int copies; /* of each part of optimizer states that are cut over hosts; 0: they are not */
+    bool cuts_gradients; /* and so are the sums of gradients */
 } cse_states_place;
 
 /* `settings` NULL: in memory. CSE_CONFIG where names are missing or do not go together. */

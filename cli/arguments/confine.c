@@ -82,6 +82,25 @@ static cse_status check_unconfined(const cse_command_line *line)
     return CSE_OK;
 }
 
+cse_status cse_confine_words(const cse_command_line *line, cse_arena *arena, const char ***words)
+{
+    static const cse_option table[] = { CSE_CONFINE_OPTIONS, { 0 } };
+    const char **list = cse_arena_alloc(arena, ((size_t)line->option_count + 1) * sizeof *list);
+    int count = 0;
+    for (int i = 0; i < line->option_count; i++)
+        for (const cse_option *o = table; o->name != NULL; o++)
+            if (strcmp(line->options[i].option->name, o->name) == 0)
+                list[count++] = o->argument != NULL ? cse_arena_printf(arena, "--%s=%s", o->name,
+                                                                       line->options[i].value)
+                                                    : cse_arena_printf(arena, "--%s", o->name);
+    list[count] = NULL;
+    *words = count > 0 ? list : NULL;
+    if (count > 0 && !cse_option_is_on(line, "confine"))
+        return cse_fail(CSE_USAGE, "%s: %s has no effect without --confine", line->command->name,
+                        list[0]);
+    return CSE_OK;
+}
+
 cse_status cse_confine_if_asked(const cse_command_line *line)
 {
     const char *model_dir = cse_option_value(line, "model_dir");

@@ -3,6 +3,7 @@
 #define CSE_CLI_ARGUMENTS_CONFINE_H
 
 #include "cli/arguments/command_line.h"
+#include "engine/base/arena.h"
 
 /* clang-format off */
 #define CSE_CONFINED_OPTIONS                                                                      \
@@ -28,5 +29,9 @@
 /* Confines this process if the command line asks for it, before it reads the configuration; makes
  * model_dir. */
 cse_status cse_confine_if_asked(const cse_command_line *line);
+
+/* The options above as they were given, for the `csengine start` of a replay, whose folder is its
+ * own: ended by NULL, in the arena; NULL: it is not confined. CSE_USAGE without --confine. */
+cse_status cse_confine_words(const cse_command_line *line, cse_arena *arena, const char ***words);
 
 #endif

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/arguments/confine.h"
 #include "cli/arguments/kept_states_option.h"
 #include "cli/arguments/option_values.h"
 #include "cli/runs/dashboard_child.h"
@@ -14,6 +16,7 @@
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
 #include "engine/base/arena.h"
+#include "engine/base/confinement.h"
 #include "run/record/recorded_configuration.h"
 #include "run/travel/fork_run.h"
 
@@ -68,22 +71,43 @@ static cse_status read_samples(const cse_command_line *line, int64_t **samples, 
     }
 }
 
+/* Of a job, as the server wrote it. */
+static cse_status read_configuration(const char *path, cse_arena *arena, const char **yaml)
+{
+    char buffer[4096];
+    cse_text text = { 0 };
+    size_t size;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return cse_fail(CSE_NO_INPUT, "fork: --config: %s: %s", path, strerror(errno));
+    while ((size = fread(buffer, 1, sizeof buffer, file)) > 0)
+        cse_text_add(&text, "%.*s", (int)size, buffer);
+    fclose(file);
+    *yaml = cse_arena_string(arena, text.data != NULL ? text.data : "");
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
 static cse_status read_options(const cse_command_line *line, cse_arena *arena, cse_fork_options *o)
 {
     static const int64_t steps[] = { 1, INT32_MAX }, replicas[] = { 1, 250 };
+    const char *config = cse_option_value(line, "config");
+    const char **confinement = NULL;
     int64_t num_csx = 0;
     o->model_dir = line->arguments[0];
     o->to = cse_option_value(line, "model_dir");
     CSE_TRY(cse_option_integer(line, "at", steps, &o->step));
     CSE_TRY(cse_option_integer(line, "num_csx", replicas, &num_csx));
     CSE_TRY(cse_option_kept_states(line, o->model_dir, arena, &o->kept));
+    CSE_TRY(cse_confine_words(line, arena, &confinement));
+    o->confinement = confinement;
     o->num_csx = (int)num_csx;
     if ((o->step == 0 && o->without_count == 0) || o->to == NULL)
         return cse_fail(CSE_USAGE, "fork: needs --at STEP or --without SAMPLE,..., and --model_dir "
                                    "DIR, a new folder");
     if (cse_option_value(line, "checkpoint_path") != NULL)
         return cse_fail(CSE_USAGE, "fork: it goes on from the step; leave out --checkpoint_path");
-    return CSE_OK;
+    return config != NULL ? read_configuration(config, arena, &o->configuration) : CSE_OK;
 }
 
 static void tell(const cse_fork_options *o, const cse_fork *fork)
@@ -109,6 +133,9 @@ static int start(const cse_command_line *line, const cse_fork *fork)
     cse_prepared_job job;
     cse_status status = cse_job_prepare_text(line, fork->configuration, CSE_JOB_TRAIN, &job);
     job.environment.run_store = true;
+    if (cse_confinement_view() != NULL)
+        job.settings.session.model_dir =
+            cse_confinement_folder(cse_confinement_view(), CSE_PATH_OUTPUT, 0);
     const int exit_code =
         status != CSE_OK ? cse_job_report(line, &job, status) : cse_start_job(line, &job);
     cse_job_clear(&job);
@@ -135,6 +162,8 @@ static int run(const cse_command_line *line)
     if (status == CSE_OK)
         status = read_options(&own, arena, &options);
     if (status == CSE_OK)
+        status = cse_confine_if_asked(&own);
+    if (status == CSE_OK)
         status = cse_fork_run(&options, &fork);
     if (status == CSE_OK && !cse_option_is_on(line, "quiet") && !cse_option_is_on(line, "json"))
         tell(&options, &fork);
@@ -154,11 +183,13 @@ static const cse_option options[] = {
     { "without", "SAMPLE,...", NULL,
       "leaves these samples out; without --at both share the steps before the first use" },
     { "no_start", NULL, NULL, "makes the folder, and starts nothing" },
+    { "config", "FILE", NULL, "the new run's configuration, in place of the other one's" },
     CSE_KEPT_STATES_OPTION,
     CSE_STATES_DIR_OPTION,
     CSE_JOB_OPTIONS,
     CSE_RUN_OPTIONS,
     CSE_LOOP_OPTIONS,
+    CSE_CONFINE_OPTIONS,
     CSE_START_OPTIONS,
     { 0 },
 };

@@ -393,29 +393,6 @@ static cse_status read_question(const cse_command_line *line, question *q)
     return CSE_OK;
 }
 
-/* The folder that the replay may write to is its own. */
-static cse_status read_confinement(const cse_command_line *line, cse_arena *arena, question *q)
-{
-    static const cse_option table[] = { CSE_CONFINE_OPTIONS, { 0 } };
-    int count = 0;
-    q->confinement =
-        cse_arena_alloc(arena, ((size_t)line->option_count + 1) * sizeof *q->confinement);
-    for (int i = 0; i < line->option_count; i++)
-        for (const cse_option *o = table; o->name != NULL; o++)
-            if (strcmp(line->options[i].option->name, o->name) == 0)
-                q->confinement[count++] =
-                    o->argument != NULL
-                        ? cse_arena_printf(arena, "--%s=%s", o->name, line->options[i].value)
-                        : cse_arena_printf(arena, "--%s", o->name);
-    q->confinement[count] = NULL;
-    if (count == 0)
-        q->confinement = NULL;
-    if (count > 0 && !cse_option_is_on(line, "confine"))
-        return cse_fail(CSE_USAGE, "inspect: %s has no effect without --confine",
-                        q->confinement[0]);
-    return CSE_OK;
-}
-
 /* The replay starts in the folder of the run's configuration, so that the path is absolute. */
 static cse_status read_compile_dir(const cse_command_line *line, cse_arena *arena, question *q)
 {
@@ -445,7 +422,7 @@ static int run(const cse_command_line *line)
                    .json = cse_option_is_on(line, "json") };
     cse_status status = read_question(line, &q);
     if (status == CSE_OK)
-        status = read_confinement(line, arena, &q);
+        status = cse_confine_words(line, arena, &q.confinement);
     if (status == CSE_OK)
         status = read_compile_dir(line, arena, &q);
     if (status == CSE_OK)

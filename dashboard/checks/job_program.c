@@ -12,7 +12,7 @@ bool cse_job_program_check(const json_t *spec, const cse_confinement *confinemen
 {
     /* Of configurations alone. */
     static const char *const others[] = { "compile_only", "validate_only", "overrides",
-                                          "resume_from" };
+                                          "resume_from", "fork_from" };
     const char *program = json_string_value(json_object_get(spec, "program"));
     if (program == NULL)
         return cse_spec_fault(diagnostics, "/config",

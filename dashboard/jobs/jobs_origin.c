@@ -33,7 +33,7 @@ static void take_checkpoint(void *self, const cse_row *row)
         cse_text_add(&s->steps, ", ...");
 }
 
-static cse_status fail_without_job(const cse_jobs *jobs, const char *id)
+cse_status cse_job_origin_missing(const cse_jobs *jobs, const char *member, const char *id)
 {
     cse_text names = { 0 };
     const char **ids = cse_calloc((size_t)jobs->entry_count + 1, sizeof *ids);
@@ -45,7 +45,7 @@ static cse_status fail_without_job(const cse_jobs *jobs, const char *id)
         cse_text_add(&names, "%s%s", names.size > 0 ? ", " : "", ids[i]);
     cse_text_add(&names, "%s", first > 0 ? ", ..." : "");
     cse_status status =
-        cse_fail(CSE_NO_INPUT, "resume_from: there is no job \"%s\"%s%s%s; there %s%s", id,
+        cse_fail(CSE_NO_INPUT, "%s: there is no job \"%s\"%s%s%s; there %s%s", member, id,
                  near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
                  near != NULL ? "\"?" : "", jobs->entry_count > 0 ? "are: " : "is none",
                  jobs->entry_count > 0 ? names.data : "");
@@ -73,7 +73,7 @@ cse_status cse_job_origin_find(cse_jobs *jobs, const json_t *from, bool may_come
     const json_t *step = json_object_get(from, "step");
     const cse_job_entry *other = cse_job_entry_find(jobs, id);
     if (other == NULL)
-        return fail_without_job(jobs, id);
+        return cse_job_origin_missing(jobs, "resume_from", id);
     search s = { .model_dir = other->record.model_dir,
                  .step = step != NULL ? json_integer_value(step) : -1 };
     cse_status status = look(jobs, other, &s);

@@ -9,6 +9,9 @@
  * job that has not ended, since it may still write the checkpoint. With the lock held. */
 cse_status cse_job_origin_find(cse_jobs *jobs, const json_t *from, bool may_come, cse_text *path);
 
+/* CSE_NO_INPUT, with the ids of jobs that exist; `member`: of the JobSpec, for the message. */
+cse_status cse_job_origin_missing(const cse_jobs *jobs, const char *member, const char *id);
+
 /* A checkpoint as a source of other jobs. */
 typedef struct cse_job_origin {
     const char *job;

@@ -13,6 +13,7 @@
 
 #include "dashboard/checks/job_program.h"
 #include "dashboard/checks/labels.h"
+#include "dashboard/jobs/fork_source.h"
 #include "dashboard/jobs/job_launcher.h"
 #include "dashboard/jobs/jobs_origin.h"
 #include "dashboard/queue/job_check.h"
@@ -184,13 +185,20 @@ static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse
     return CSE_OK;
 }
 
-/* Whether the checkpoint to start from, if any, exists or may still be written. */
-static bool has_origin(cse_jobs *jobs, const json_t *spec, cse_status *error)
+/* Whether the checkpoint to start from, if any, exists or may still be written, and the run to fork
+ * is there. */
+static bool has_origin(cse_jobs *jobs, const cse_job_request *request, cse_status *error)
 {
-    const json_t *from = json_object_get(spec, "resume_from");
+    char folder[CSE_JOB_PATH_BYTES];
+    const json_t *from = json_object_get(request->spec, "resume_from");
+    const json_t *forked = json_object_get(request->spec, "fork_from");
     cse_text path = { 0 };
     *error = from != NULL ? cse_job_origin_find(jobs, from, true, &path) : CSE_OK;
     cse_text_clear(&path);
+    if (*error == CSE_OK && forked != NULL)
+        *error = cse_fork_source_find(jobs, forked, request->grant, folder);
+    if (*error == CSE_OK && forked != NULL)
+        *error = cse_fork_source_check(folder, forked);
     return *error == CSE_OK;
 }
 
@@ -201,7 +209,7 @@ static cse_job_outcome take_job(cse_jobs *jobs, const cse_job_request *request,
     const cse_job_outcome outcome = known_job(jobs, request, record->digest, job);
     if (outcome != CSE_JOB_CREATED)
         return outcome;
-    if (!has_origin(jobs, request->spec, error))
+    if (!has_origin(jobs, request, error))
         return CSE_JOB_NO_ORIGIN;
     *error = cse_job_account_count(jobs, request->grant);
     if (*error != CSE_OK)

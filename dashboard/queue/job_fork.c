@@ -33,12 +33,13 @@ static json_t *fork_of_store(cse_store_reader *reader)
 static json_t *fork_of_spec(const char *text, cse_store_reader *reader)
 {
     json_t *spec = text != NULL ? json_loads(text, 0, NULL) : NULL;
-    const json_t *from = json_object_get(spec, "resume_from");
+    const json_t *forked = json_object_get(spec, "fork_from");
+    const json_t *from = forked != NULL ? forked : json_object_get(spec, "resume_from");
     const json_t *asked = json_object_get(from, "step");
     const char *job = json_string_value(json_object_get(from, "job"));
-    const int64_t step = asked != NULL    ? json_integer_value(asked)
-                         : reader != NULL ? read_number(reader, "run_first_step")
-                                          : -1;
+    const int64_t step = asked != NULL                      ? json_integer_value(asked)
+                         : reader != NULL && forked == NULL ? read_number(reader, "run_first_step")
+                                                            : -1;
     json_t *fork = job != NULL && step > 0
                        ? json_pack("{s:s, s:n, s:I, s:b}", "job", job, "model_dir", "step",
                                    (json_int_t)step, "copied", 0)

@@ -23,6 +23,7 @@
 
 #include "dashboard/checks/job_limits.h"
 #include "dashboard/checks/labels.h"
+#include "dashboard/jobs/fork_source.h"
 #include "dashboard/jobs/job_launcher.h"
 #include "dashboard/jobs/jobs_origin.h"
 #include "engine/base/arena.h"
@@ -32,6 +33,7 @@
 
 enum { MOST_ARGUMENTS = 896, MOST_LIMITS = 256 };
 #define CONFIG_OF "%s/submitted.yaml" /* of a model_dir: the second argument of `start` */
+#define FORK_CONFIG "--config="       /* before it: that of `fork` */
 
 const char *cse_process_folder = "/proc";
 
@@ -125,15 +127,67 @@ static void add_launcher(const cse_jobs *jobs, const cse_job_entry *entry, const
         add_word(c, "--launcher_options=%s", options);
 }
 
+/* The store of a fork comes last: before that, it is made anew. */
+static bool is_made(const char *model_dir)
+{
+    char path[CSE_JOB_PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s/run.db", model_dir);
+    return access(path, F_OK) == 0;
+}
+
+/* Checkpoints that a process had linked which was killed then. */
+static void remove_unmade(const char *model_dir)
+{
+    char path[CSE_JOB_PATH_BYTES + 64];
+    int64_t *steps = NULL;
+    int count = 0;
+    if (cse_checkpoint_steps(model_dir, &steps, &count) != CSE_OK)
+        count = 0;
+    for (int i = 0; i < count; i++) {
+        cse_checkpoint_path(model_dir, steps[i], path, sizeof path);
+        unlink(path);
+    }
+    free(steps);
+}
+
+/* `csengine fork` in place of `csengine start`: it makes the fork, then starts it. */
+static cse_status add_fork(cse_jobs *jobs, const cse_job_entry *entry, const json_t *from,
+                           command *c)
+{
+    char source[CSE_JOB_PATH_BYTES];
+    const json_t *step = json_object_get(from, "step"), *sample;
+    cse_text samples = { 0 };
+    size_t i;
+    CSE_TRY(cse_fork_source_find(jobs, from, NULL, source));
+    remove_unmade(entry->record.model_dir);
+    add_word(c, "fork");
+    add_word(c, FORK_CONFIG CONFIG_OF, entry->record.model_dir);
+    add_word(c, "%s", source);
+    add_word(c, "--kept_states=0"); /* nothing is left in the other run's folder */
+    if (step != NULL)
+        add_word(c, "--at=%lld", (long long)json_integer_value(step));
+    json_array_foreach(json_object_get(from, "without"), i, sample)
+        cse_text_add(&samples, "%s%lld", i > 0 ? "," : "", (long long)json_integer_value(sample));
+    if (samples.size > 0)
+        add_word(c, "--without=%s", samples.data);
+    cse_text_clear(&samples);
+    return CSE_OK;
+}
+
 static cse_status make_start_command(cse_jobs *jobs, const cse_job_entry *entry, json_t *spec,
                                      command *c)
 {
     json_t *value;
     const char *path;
     cse_status status = CSE_OK;
+    const json_t *forked = json_object_get(spec, "fork_from");
     add_word(c, "%s", jobs->executable);
-    add_word(c, "start");
-    add_word(c, CONFIG_OF, entry->record.model_dir);
+    if (forked != NULL && !is_made(entry->record.model_dir)) {
+        CSE_TRY(add_fork(jobs, entry, forked, c));
+    } else {
+        add_word(c, "start");
+        add_word(c, CONFIG_OF, entry->record.model_dir);
+    }
     add_word(c, "--json");
     add_word(c, "--no_dashboard");
     json_object_foreach(json_object_get(spec, "overrides"), path, value)
@@ -148,6 +202,8 @@ static cse_status make_start_command(cse_jobs *jobs, const cse_job_entry *entry,
     if (json_is_true(json_object_get(spec, "validate_only")))
         add_word(c, "--validate_only");
     const json_t *from = json_object_get(spec, "resume_from");
+    if (forked != NULL && !is_made(entry->record.model_dir))
+        return CSE_OK; /* it says itself what it goes on from */
     if (has_checkpoint(entry->record.model_dir)) {
         add_word(c, "--checkpoint_path=newest");
     } else if (from != NULL) {
@@ -310,8 +366,14 @@ static bool runs_config(int64_t pid, const char *config)
     if (file != NULL)
         fclose(file);
     words[size] = '\0';
-    const char *second = words + strlen(words) + 1, *third = second + strlen("start") + 1;
-    return third < words + size && strcmp(second, "start") == 0 && strcmp(third, config) == 0;
+    const char *second = words + strlen(words) + 1, *third = second + strlen(second) + 1;
+    if (third >= words + size)
+        return false;
+    if (strcmp(second, "start") == 0)
+        return strcmp(third, config) == 0;
+    return strcmp(second, "fork") == 0 &&
+           strncmp(third, FORK_CONFIG, sizeof FORK_CONFIG - 1) == 0 &&
+           strcmp(third + sizeof FORK_CONFIG - 1, config) == 0;
 }
 
 /* It leads a session, which none of the processes does that it starts in its turn. */

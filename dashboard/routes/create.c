@@ -40,22 +40,23 @@ static void answer_diagnostics(cse_answer *answer, json_t *diagnostics)
                                "the configuration is wrong: %s", message);
 }
 
-static void answer_no_origin(cse_answer *answer, cse_status error)
+static void answer_no_origin(cse_answer *answer, const json_t *spec, cse_status error)
 {
     const char *message = cse_error_message();
+    const char *pointer =
+        json_object_get(spec, "fork_from") != NULL ? "/fork_from" : "/resume_from";
     if (error == CSE_NO_INPUT)
-        cse_answer_diagnostics(
-            answer, CSE_PROBLEM_UNPROCESSABLE,
-            json_pack("[{s:s, s:s}]", "pointer", "/resume_from", "message", message), "%s",
-            message);
+        cse_answer_diagnostics(answer, CSE_PROBLEM_UNPROCESSABLE,
+                               json_pack("[{s:s, s:s}]", "pointer", pointer, "message", message),
+                               "%s", message);
     else
         cse_answer_failure(answer, error);
 }
 
-void cse_route_create_job(const cse_request *request, cse_answer *answer, const char *id)
+void cse_route_create_spec(const cse_request *request, cse_answer *answer, const char *id,
+                           const json_t *spec)
 {
     cse_job job = { .alive = false };
-    json_t *spec = spec_of(request);
     const cse_check_result found = { .diagnostics = json_array(), .warnings = json_array() };
     const cse_job_request wanted = {
         .id = id, .spec = spec, .grant = request->grant, .client = request->socket
@@ -81,7 +82,7 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
         cse_answer_problem(answer, CSE_PROBLEM_TOO_MANY_REQUESTS, "%s", cse_error_message());
         break;
     case CSE_JOB_NO_ORIGIN:
-        answer_no_origin(answer, error);
+        answer_no_origin(answer, spec, error);
         break;
     default:
         if (cse_jobs_is_root(jobs))
@@ -90,7 +91,13 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
             cse_answer_problem(answer, CSE_PROBLEM_NOT_IMPLEMENTED, "%s", cse_error_message());
     }
     cse_job_release(&job);
-    json_decref(spec);
     json_decref(found.diagnostics);
     json_decref(found.warnings);
+}
+
+void cse_route_create_job(const cse_request *request, cse_answer *answer, const char *id)
+{
+    json_t *spec = spec_of(request);
+    cse_route_create_spec(request, answer, id, spec);
+    json_decref(spec);
 }

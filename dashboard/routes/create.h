@@ -20,5 +20,8 @@
 
 /* `id` NULL: the server chooses one. */
 void cse_route_create_job(const cse_request *request, cse_answer *answer, const char *id);
+/* The same of a JobSpec that the route made; borrowed. */
+void cse_route_create_spec(const cse_request *request, cse_answer *answer, const char *id,
+                           const json_t *spec);
 
 #endif

@@ -60,6 +60,7 @@ static cse_status make_checkpoint(const cse_fork_options *o, cse_fork *fork)
                                                               .num_csx = o->num_csx,
                                                               .latest = INT64_MAX,
                                                               .kept = o->kept,
+                                                              .confinement = o->confinement,
                                                               .place = o->to },
                                        &replay);
     if (status == CSE_OK)
@@ -98,13 +99,17 @@ static cse_status put_without(const cse_fork_options *o, cse_arena *arena, cse_y
 }
 
 /* The run's, with fit.ckpt_path: newest in place of what it began with, where steps are shared. */
-static cse_status make_configuration(const cse_fork_options *o, bool shares, cse_fork *fork)
+static cse_status make_configuration(const cse_fork_options *o, bool shares, cse_arena *arena,
+                                     const char **yaml)
 {
     const char *given = NULL;
     cse_yaml_node *root = NULL;
     cse_text text = { 0 };
-    CSE_TRY(cse_replay_configuration(o->model_dir, fork->arena, &given));
-    CSE_TRY(cse_yaml_parse(fork->arena, o->model_dir, given, strlen(given), &root));
+    *yaml = o->configuration;
+    if (o->configuration != NULL)
+        return CSE_OK;
+    CSE_TRY(cse_replay_configuration(o->model_dir, arena, &given));
+    CSE_TRY(cse_yaml_parse(arena, o->model_dir, given, strlen(given), &root));
     cse_yaml_node *trainer = cse_yaml_find(root, "trainer");
     cse_yaml_node *fit = trainer != NULL ? cse_yaml_find(trainer, "fit") : NULL;
     if (fit == NULL)
@@ -114,16 +119,22 @@ static cse_status make_configuration(const cse_fork_options *o, bool shares, cse
         strcmp(start->text, "newest") == 0)
         cse_yaml_remove(fit, "ckpt_path"); /* the run went on from checkpoints of its own */
     if (shares)
-        cse_yaml_put(fork->arena, fit, (cse_yaml_key){ .text = "ckpt_path" },
-                     cse_yaml_scalar_new(fork->arena, fit->place, "newest"));
+        cse_yaml_put(arena, fit, (cse_yaml_key){ .text = "ckpt_path" },
+                     cse_yaml_scalar_new(arena, fit->place, "newest"));
     if (o->without_count > 0)
-        CSE_TRY(put_without(o, fork->arena, fit));
+        CSE_TRY(put_without(o, arena, fit));
     /* The first line says where paths begin. */
     cse_text_add(&text, "%.*s\n", (int)strcspn(given, "\n"), given);
     cse_yaml_print_block(root, &text);
-    fork->configuration = cse_arena_string(fork->arena, text.data);
+    *yaml = cse_arena_string(arena, text.data);
     cse_text_clear(&text);
     return CSE_OK;
+}
+
+cse_status cse_fork_configuration(const cse_fork_options *options, cse_arena *arena,
+                                  const char **yaml)
+{
+    return make_configuration(options, options->step > 0, arena, yaml);
 }
 
 static cse_status check_folder(const cse_fork_options *o)
@@ -146,7 +157,7 @@ static cse_status find_step(const cse_fork_options *o, cse_fork *fork)
     cse_store_reader *reader = NULL;
     cse_run_status run = { .last_step = 0 };
     const cse_first_use *use = &fork->first_use;
-    CSE_TRY(make_configuration(o, false, fork));
+    CSE_TRY(make_configuration(o, false, fork->arena, &fork->configuration));
     CSE_TRY(cse_store_reader_open(o->model_dir, &reader));
     cse_status status = cse_store_reader_status(reader, &run);
     cse_store_reader_close(&reader);
@@ -197,7 +208,7 @@ cse_status cse_fork_run(const cse_fork_options *options, cse_fork *fork)
     if (o.without_count > 0)
         CSE_TRY(find_step(&o, fork));
     o.step = fork->step;
-    CSE_TRY(make_configuration(&o, o.step > 0, fork));
+    CSE_TRY(make_configuration(&o, o.step > 0, fork->arena, &fork->configuration));
     CSE_TRY(cse_make_directories("fork", o.to));
     return o.step > 0 ? share_steps(&o, fork) : CSE_OK;
 }

@@ -15,6 +15,9 @@ typedef struct cse_fork_options {
      * replays left, or it leaves. */
     int num_csx;
     cse_kept_states kept;
+    const char *const *confinement; /* of that replay, as in cse_replay_options */
+    /* Of the new run, made before by cse_fork_configuration; NULL: it is made now. */
+    const char *configuration;
 } cse_fork_options;
 
 typedef struct cse_fork {
@@ -33,5 +36,10 @@ typedef struct cse_fork {
  * step and no step is given. Release the fork also after a failure. */
 cse_status cse_fork_run(const cse_fork_options *options, cse_fork *fork);
 void cse_fork_clear(cse_fork *fork);
+
+/* The configuration of the new run, in the arena: the other one's less what `without` leaves out.
+ * With a step it goes on from the newest checkpoint of its folder. */
+cse_status cse_fork_configuration(const cse_fork_options *options, cse_arena *arena,
+                                  const char **yaml);
 
 #endif

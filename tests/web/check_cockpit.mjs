@@ -128,12 +128,19 @@ async function another(checks, api, page) {
   await aside(page).getByRole("button", { name: "try a precision" }).click();
   const panel = aside(page);
   await panel.getByLabel("change").selectOption("bfloat16");
-  await panel.getByLabel("from").selectOption("10");
+  const from = panel.getByLabel("from step");
+  await from.fill("100000");
+  await panel.locator("[role=alert]", { hasText: /Give a step from 1 to/ }).waitFor();
+  checks.that(await panel.getByRole("button", { name: "Start it" }).isDisabled(), "no such step");
+  await from.fill("12");
+  await panel.locator("text=/steps 11 to 12 are done again first/").waitFor();
   const words = panel.locator(".what-happens");
   await words.locator("text=/it is accepted, and takes \\d+ cores?/").waitFor({ timeout: 60_000 });
   const text = await words.innerText();
   checks.that(
-    /A new job/.test(text) && /after step 10/.test(text) && /fp16_type: bfloat16/.test(text),
+    /A new job/.test(text) &&
+      /shares steps 1 to 12 with/.test(text) &&
+      /fp16_type: bfloat16/.test(text),
     "what will happen is said before",
     text,
   );
@@ -145,7 +152,7 @@ async function another(checks, api, page) {
   await succeeded(api, id);
   const { spec } = await api.get(`/jobs/${id}/config`);
   checks.that(
-    JSON.stringify(spec.resume_from) === JSON.stringify({ job: JOB, step: 10 }) &&
+    JSON.stringify(spec.fork_from) === JSON.stringify({ job: JOB, step: 12 }) &&
       JSON.stringify(spec.overrides) === '{"trainer.init.precision.fp16_type":"bfloat16"}',
     "it is this run with one setting changed, from that step",
     JSON.stringify(spec),
@@ -153,10 +160,19 @@ async function another(checks, api, page) {
   const bad = await api.get(`/jobs/${id}/numerics?bad=true&histograms=false`);
   const all = await api.get(`/jobs/${id}/numerics?histograms=false&limit=1000`);
   checks.that(
-    bad.records.length === 0 && all.records.length > 0 && all.records.every((r) => r.step > 10),
-    "in bfloat16 nothing overflows, from step 11 on",
-    JSON.stringify(bad.records[0]),
+    bad.records.every((r) => r.step <= 12) && all.records.some((r) => r.step > 12),
+    "in bfloat16 nothing overflows, from step 13 on",
+    JSON.stringify(bad.records.at(-1)),
   );
+  const { runs } = await api.get(`/jobs/${id}/history`);
+  const branch = runs.find((run) => run.id === id);
+  checks.that(
+    branch?.from === JOB && branch.at === 12 && branch.depth === 1,
+    "it is a branch of this run's history",
+    JSON.stringify(runs),
+  );
+  const loss = await api.get(`/jobs/${id}/metrics?names=loss&history=true`);
+  checks.that(loss.series[0]?.past?.job === JOB, "with its shared curve");
 }
 
 async function looks(checks, api, page) {

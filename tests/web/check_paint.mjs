@@ -18,6 +18,8 @@ const {
   changesFor,
   startFor,
   specFor,
+  forkFor,
+  againFor,
   commandFor,
 } = await importSources(process.argv[2], ["graph/fold.ts", "graph/paint.ts", "graph/settings.ts"]);
 const checks = new Checks();
@@ -231,8 +233,13 @@ function changes() {
     overrides: { "trainer.init.seed": 3 },
   };
   for (const change of changesFor("model.layers.[0-3].ffn")) {
-    const next = specFor(job, spec, "text", change, 40);
-    same(next.resume_from, { job: "run-1", step: 40 }, `${change.key}: from the step`);
+    const next = specFor(job, spec, "text", change);
+    const fork = forkFor(job, spec, change, 40);
+    same(
+      [fork.step, fork.overrides, fork.priority, fork.labels],
+      [40, { [change.path]: change.value }, "p1", { team: "a", fork_of: "run-1" }],
+      `${change.key}: a fork at the step, with one setting changed`,
+    );
     same(
       next.overrides,
       { "trainer.init.seed": 3, [change.path]: change.value },
@@ -245,8 +252,11 @@ function changes() {
     );
     checks.that(commandFor(job, change, 40).includes("--at 40"), "the command names the step");
   }
-  const first = specFor(job, null, "text", changesFor("")[0], null);
-  checks.that(!("resume_from" in first), "from the beginning nothing is loaded");
+  const first = specFor(job, { ...spec, fork_from: { job: "y" } }, "text", changesFor("")[0]);
+  checks.that(
+    !("resume_from" in first) && !("fork_from" in first),
+    "from the beginning nothing is loaded",
+  );
   checks.that(
     changesFor("model.layers.[0-3].ffn")[0].value === '["model.layers.*.ffn*"]',
     "a folded box means all of its layers",
@@ -259,6 +269,9 @@ function changes() {
   same(startFor(saved, 30).step, 10, "the newest before the step that is not deleted");
   same(startFor(saved, null).step, 30, "the newest");
   same(startFor(saved, 10), null, "none is before the first");
+  same(againFor(saved, 30), "There is a checkpoint of it.", "nothing is done again");
+  checks.that(/steps 11 to 25 are done again/.test(againFor(saved, 25)), "from the one before");
+  checks.that(/: step 1 is done again/.test(againFor([], 1)), "from the run's start");
 }
 
 classes();

@@ -1,12 +1,20 @@
-/* "Try another precision from here": a new job with one setting changed, from a checkpoint of this
- * run. What will happen is said, and the configuration checked, before anything is started. */
+/* "Try another precision from here": a fork of this run with one setting changed, which shares its
+ * steps up to any one; or the same job from the beginning. What will happen is said, and the configuration checked, before anything is started. */
 import { useEffect, useState } from "preact/hooks";
 import { api, type ValidateResult } from "@generated/client";
 import type { ApiError } from "@/api/transport";
 import { bytes, integer } from "@/base/format";
 import { href } from "@/base/route";
 import { Pick, Waiting } from "@/components/parts";
-import { changesFor, commandFor, specFor, startFor, type Change } from "@/graph/settings";
+import {
+  againFor,
+  changesFor,
+  commandFor,
+  forkFor,
+  specFor,
+  startFor,
+  type Change,
+} from "@/graph/settings";
 import type { JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 
@@ -56,6 +64,8 @@ function Started({ job, of }: { job: string; of: string }) {
       <a href={href(`/compare?runs=${encodeURIComponent(of)},${encodeURIComponent(job)}`)}>
         Compare both
       </a>
+      {" or see "}
+      <a href={href(`/jobs/${encodeURIComponent(job)}/curves`)}>its history</a>
     </p>
   );
 }
@@ -84,25 +94,26 @@ export function TryPrecision({
   const config = stored.data?.submitted ?? stored.data?.yaml;
   const change = (changes.find((one) => one.key === key) ?? changes[0]) as Change;
   const there = (saved.data?.checkpoints ?? []).filter((one) => !one.deleted);
-  const proposed = startFor(there, before)?.step;
-  const chosen = from ?? (proposed === undefined ? "" : String(proposed));
-  const step = chosen === "" ? null : Number(chosen);
-  const spec = job && config ? specFor(job, stored.data?.spec ?? null, config, change, step) : null;
+  const last = job?.progress.step ?? 0;
+  const proposed = startFor(there, before)?.step ?? Math.min(last, Math.max(0, (before ?? 0) - 1));
+  const chosen = from ?? String(proposed);
+  const step = Number(chosen);
+  const wrong = chosen === "" || !Number.isInteger(step) || step < 0 || step > last;
+  const spec = job && config ? specFor(job, stored.data?.spec ?? null, config, change) : null;
+  const fork = job && step > 0 ? forkFor(job, stored.data?.spec ?? null, change, step) : null;
   const check = useCheck(config, spec?.overrides ?? {});
   useEffect(() => setStarted(undefined), [key, chosen]);
   if (!job || !spec) return <Waiting for={stored} />;
   const send = () => {
     setSending(true);
     setFault("");
-    api
-      .createJob({}, spec)
+    (fork ? api.forkJob({ id: job.id }, fork) : api.createJob({}, spec))
       .then(
         (made) => setStarted(made.id),
         (error: ApiError) => setFault(error.message),
       )
       .finally(() => setSending(false));
   };
-  const at = step ?? Math.max(1, (before ?? job.progress.step ?? 1) - 1);
   return (
     <div class="stack try">
       <Pick
@@ -111,26 +122,42 @@ export function TryPrecision({
         options={changes.map((one) => [one.key, one.text] as const)}
         onChange={setKey}
       />
-      <Pick
-        label="from"
-        value={chosen}
-        options={[
-          ...there.map((one) => [String(one.step), `the states after step ${one.step}`] as const),
-          ["", "the beginning"] as const,
-        ]}
-        onChange={setFrom}
-      />
+      <label>
+        from step{" "}
+        <input
+          type="number"
+          min={0}
+          max={last}
+          value={chosen}
+          list="try-steps"
+          aria-describedby="try-from"
+          onInput={(event) => setFrom(event.currentTarget.value)}
+        />
+      </label>
+      <datalist id="try-steps">
+        {there.map((one) => (
+          <option key={one.step} value={one.step} />
+        ))}
+      </datalist>
+      <p class={wrong ? "bad-text" : "small soft"} id="try-from" role={wrong ? "alert" : undefined}>
+        {wrong
+          ? `Give a step from 1 to ${integer(last)}, or 0 for the beginning.`
+          : step > 0
+            ? againFor(there, step)
+            : "From the beginning."}
+      </p>
       <section class="what-happens" aria-label="What will happen">
         <h3>What will happen</h3>
         <p>
-          A new job, <strong>{spec.name}</strong>, is put into the queue of this server. It has the
-          configuration of this run, and <code>{`${change.path}: ${change.value}`}</code>.{" "}
-          {step === null
-            ? "It begins as this run did, and shares no step with it."
-            : `It begins with the states that this run had after step ${integer(step)}; what differs from there on is this setting.`}{" "}
+          A new job, <strong>{fork?.name ?? spec.name}</strong>, is put into the queue of this
+          server. It has the configuration of this run, and{" "}
+          <code>{`${change.path}: ${change.value}`}</code>.{" "}
+          {fork
+            ? `It shares steps 1 to ${integer(step)} with this run, with their curves and checkpoints; what differs from there on is this setting.`
+            : "It begins as this run did, and shares no step with it."}{" "}
           This run is left as it is.
         </p>
-        {before !== null && step !== null && step >= before && (
+        {before !== null && step >= before && (
           <p class="warn-text">The first overflow was at step {integer(before)}, before that.</p>
         )}
         <CheckText check={check} />
@@ -145,16 +172,17 @@ export function TryPrecision({
       ) : (
         <button
           class="primary"
-          disabled={sending || typeof check !== "object" || !check.valid}
+          disabled={sending || wrong || typeof check !== "object" || !check.valid}
           onClick={send}
         >
           Start it
         </button>
       )}
-      <p class="small soft">
-        From any step, with a checkpoint or without, in a terminal:{" "}
-        <code>{commandFor(job, change, at)}</code>
-      </p>
+      {fork && !wrong && (
+        <p class="small soft">
+          The same in a terminal: <code>{commandFor(job, change, step)}</code>
+        </p>
+      )}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 /* Other precisions to try from a step of a run: which setting each changes, and the job that does. */
-import type { Checkpoint, Job, JobSpec } from "@generated/client";
+import type { Checkpoint, ForkRequest, Job, JobSpec } from "@generated/client";
+import { integer } from "@/base/format";
 
 export interface Change {
   key: string;
@@ -59,27 +60,50 @@ export function startFor(checkpoints: Checkpoint[], before: number | null): Chec
 const MOST_NAME = 200;
 const LABEL = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 
-/** The same job but for one setting, from the states after a step (null: from the beginning). */
-export function specFor(
-  job: Job,
-  spec: JobSpec | null,
-  config: string,
-  change: Change,
-  step: number | null,
-): JobSpec {
+const labelsFor = (job: Job, spec: JobSpec | null): Record<string, string> => ({
+  ...spec?.labels,
+  ...(LABEL.test(job.id) ? { fork_of: job.id } : {}),
+});
+
+/** The same job but for one setting, from the beginning. */
+export function specFor(job: Job, spec: JobSpec | null, config: string, change: Change): JobSpec {
   const base: JobSpec = spec?.program === undefined ? { ...spec, config } : { ...spec };
   const next: JobSpec = {
     ...base,
-    name: `${job.name} ${change.key}${step === null ? "" : ` from ${step}`}`.slice(0, MOST_NAME),
-    labels: { ...base.labels, ...(LABEL.test(job.id) ? { fork_of: job.id } : {}) },
+    name: `${job.name} ${change.key}`.slice(0, MOST_NAME),
+    labels: labelsFor(job, spec),
     overrides: { ...base.overrides, [change.path]: change.value },
   };
   delete next.resume_from;
-  if (step !== null) next.resume_from = { job: job.id, step };
+  delete next.fork_from;
   return next;
 }
 
-/** The command that shares all steps up to any one, with a checkpoint or without. */
+/** A fork with one setting changed: the server has the run's configuration, as it was resolved. */
+export function forkFor(job: Job, spec: JobSpec | null, change: Change, step: number): ForkRequest {
+  const { priority, resources, restart_policy } = spec ?? {};
+  return {
+    step,
+    name: `${job.name} ${change.key} from ${step}`.slice(0, MOST_NAME),
+    labels: labelsFor(job, spec),
+    overrides: { [change.path]: change.value },
+    ...(priority ? { priority } : {}),
+    ...(resources ? { resources } : {}),
+    ...(restart_policy ? { restart_policy } : {}),
+  };
+}
+
+/** What a fork at a step takes before it goes on, in words. */
+export function againFor(checkpoints: Checkpoint[], step: number): string {
+  const before = startFor(checkpoints, step + 1)?.step ?? 0;
+  if (before === step) return "There is a checkpoint of it.";
+  const [first, last] = [integer(before + 1), integer(step)];
+  return first === last
+    ? `There is no checkpoint of it: step ${last} is done again first, and compared by its digest.`
+    : `There is no checkpoint of it: steps ${first} to ${last} are done again first, and compared by their digests.`;
+}
+
+/** The command that makes the same fork. */
 export function commandFor(job: Job, change: Change, step: number): string {
   const value = typeof change.value === "number" ? String(change.value) : change.value;
   return (

@@ -124,7 +124,23 @@ static json_t *tensor_json(const question *q, const cse_computed_values *values,
         json_object_set_new(shown, "backward", json_boolean(facts.backward));
         json_object_set_new(shown, "rows", json_string(facts.rows));
     }
+    if (computed && facts.beside)
+        json_object_set_new(shown, "beside_within", cse_json_finite(facts.within));
     return shown;
+}
+
+static void print_tensor(const question *q, const cse_computed_values *values,
+                         const cse_checkpoint_tensor *tensor)
+{
+    cse_computed_facts facts;
+    if (q->output == NULL)
+        cse_tensor_print(tensor, q->values);
+    if (values != NULL && cse_computed_values_facts(values, tensor, &facts) && facts.beside)
+        cse_print(
+            "  %s: computed beside the run, whose kernel stores no such values, from the same "
+            "inputs; the output that follows from them is within %.3g of the kernel's, in "
+            "parts of its largest element\n",
+            tensor->name, facts.within);
 }
 
 static void show(const question *q, const cse_replay *replay, const cse_tensor_view *view,
@@ -148,8 +164,8 @@ static void show(const question *q, const cse_replay *replay, const cse_tensor_v
         print_head(q, replay);
         json_object_foreach(scalars, name, value)
             cse_print("%s %.9g\n", name, json_number_value(value));
-        for (int i = 0; i < view->count && q->output == NULL; i++)
-            cse_tensor_print(&view->tensors[i], q->values);
+        for (int i = 0; i < view->count; i++)
+            print_tensor(q, values, &view->tensors[i]);
     }
     json_decref(scalars);
 }

@@ -33,6 +33,7 @@ void cse_graph_destroy(cse_graph **graph)
     free(g->fetches);
     free(g->customs);
     free(g->reductions);
+    free(g->beside);
     free(g->groups);
     free(g->tracked);
     cse_arena_destroy(&g->arena);
@@ -174,6 +175,10 @@ void cse_graph_replace(cse_node *old, cse_node *replacement)
         replacement = replacement->forward_to;
     if (old != replacement)
         old->forward_to = replacement;
+    if (old->label != NULL && replacement->label == NULL) {
+        replacement->label = old->label;
+        replacement->beside = old->beside;
+    }
 }
 
 static cse_node *resolved(cse_node *node)
@@ -249,6 +254,11 @@ void cse_graph_compact(cse_graph *graph)
             place(graph->states[i].next, order, &count, stack);
     }
     place_reductions(graph, order, &count, stack);
+    for (int i = 0; i < graph->beside_count; i++) {
+        graph->beside[i] = resolved(graph->beside[i]);
+        if (graph->beside[i]->scratch == UNSEEN)
+            place(graph->beside[i], order, &count, stack);
+    }
     for (int i = 0; i < graph->state_count; i++)
         if (graph->states[i].read != NULL && graph->states[i].read->scratch != PLACED)
             graph->states[i].read = NULL;
@@ -349,6 +359,7 @@ void cse_graph_take(cse_graph *graph, cse_graph **other)
                          .fetches = kept.fetches,
                          .customs = kept.customs,
                          .reductions = kept.reductions,
+                         .beside = kept.beside,
                          .groups = kept.groups,
                          .tracked = kept.tracked };
     cse_graph_destroy(other);

@@ -53,6 +53,15 @@ typedef struct cse_precision_request {
     uint8_t pol_forward, pol_backward;
 } cse_precision_request;
 
+/* Values that no program needs, which are computed beside it for who looks at them
+ * (engine/graph/passes/beside.h). */
+typedef enum cse_beside {
+    CSE_BESIDE_NOT,
+    CSE_BESIDE_VALUE,
+    CSE_BESIDE_DIFFERENCE, /* how far what follows from such values is from the program's own */
+    CSE_BESIDE_COUNT
+} cse_beside;
+
 /* How the long sum inside a node (a product's, a norm's, a softmax's) accumulates, set by the
  * precision pass: float32 throughout, or float32 within tiles of `tile_length` terms and rounded to
  * `across` after each tile. Rounding is only permitted unless it is emulated: else sums are
@@ -84,6 +93,8 @@ struct cse_node {
     int recompute_block; /* the CSE_RECOMPUTE block that it was traced in, from 1; 0: in none */
     const cse_node *gradient_of; /* the forward node whose gradient it computes; NULL: none */
     const cse_op *part_of;       /* the composite op it was expanded from; NULL: none */
+    const char *label; /* its name inside of its scope, in place of the op's; NULL: none */
+    cse_beside beside;
 
     /* Annotations of passes. */
     cse_accumulation accumulation;
@@ -173,6 +184,7 @@ typedef struct cse_tracked_tensor {
     /* Where the statistics program puts values before rounding; -1: it reads what is stored. */
     int64_t scratch_offset;
     bool whole; /* its values are kept as well (engine/code/execute/value_log.h) */
+    cse_beside beside;
 } cse_tracked_tensor;
 
 /* Which tensors the numerics pass tracks. */
@@ -243,6 +255,8 @@ struct cse_graph {
     struct cse_loss_parts *loss_parts; /* those that were asked for */
     cse_reduction_entry *reductions;
     int reduction_count, reduction_capacity;
+    cse_node **beside; /* computed although nothing reads them, until fusion has placed them */
+    int beside_count, beside_capacity;
     cse_group *groups; /* in the order they run within their part */
     int group_count, group_capacity;
     cse_tracked_tensor *tracked; /* in the order of execution; states first */

@@ -131,6 +131,7 @@ static const cse_field tracked_fields[] = {
     NUMBER("delta", NODE, cse_tracked_tensor, delta, -1, INT32_MAX),
     NUMBER("scratch", INT64, cse_tracked_tensor, scratch_offset, -1, INT64_MAX / 2),
     OPTIONAL("whole", BOOL, cse_tracked_tensor, whole),
+    OPTIONAL_NUMBER("beside", INT, cse_tracked_tensor, beside, 0, CSE_BESIDE_COUNT - 1),
     { .key = NULL },
 };
 

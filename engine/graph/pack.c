@@ -470,7 +470,10 @@ static void code_tracked(codec *c, cse_tracked_tensor *row)
     code_node_index(c, &row->kept, true);
     code_node_index(c, &row->delta, true);
     code_number(c, &row->scratch_offset, -1, UINT64_C(1) << 62);
-    code_bool(c, &row->whole);
+    int kept = row->whole | (int)row->beside << 1;
+    code_int(c, &kept, 0, 2 * CSE_BESIDE_COUNT);
+    row->whole = kept & 1;
+    row->beside = (cse_beside)(kept >> 1);
 }
 
 /* Each table: its length, then its rows. */

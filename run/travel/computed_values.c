@@ -2,6 +2,7 @@
 #include "run/travel/computed_values.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +170,7 @@ cse_status cse_computed_values_add(const cse_computed_values *c, cse_computed_pa
         return absent_sample(c, part.sample);
     for (int t = 0; t < c->graph->tracked_count; t++) {
         const cse_checkpoint_tensor tensor = take(c, t, part);
-        if (tensor.data != NULL)
+        if (tensor.data != NULL && c->graph->tracked[t].beside != CSE_BESIDE_DIFFERENCE)
             cse_tensor_view_add(view, &tensor);
     }
     if (view->count > 0 || part.sample < 0)
@@ -189,6 +190,23 @@ int cse_computed_values_microbatches(const cse_computed_values *c)
     return c->graph->microbatch_count;
 }
 
+/* A difference that belongs to value `t`: the first after it in the same scope. */
+static double difference_of(const cse_computed_values *c, int t)
+{
+    const char *scope = c->graph->tracked[t].node->scope;
+    double largest = 0;
+    for (int other = t + 1; other < c->graph->tracked_count; other++) {
+        const cse_tracked_tensor *row = &c->graph->tracked[other];
+        const float *values = c->tensors[other].of_batch;
+        if (row->beside != CSE_BESIDE_DIFFERENCE || strcmp(row->node->scope, scope) != 0)
+            continue;
+        for (int m = 0; values != NULL && m < c->graph->microbatch_count; m++)
+            largest = values[m] <= largest ? largest : values[m]; /* NaN is taken */
+        return values != NULL ? largest : NAN;
+    }
+    return NAN;
+}
+
 bool cse_computed_values_facts(const cse_computed_values *c, const cse_checkpoint_tensor *tensor,
                                cse_computed_facts *facts)
 {
@@ -205,7 +223,10 @@ bool cse_computed_values_facts(const cse_computed_values *c, const cse_checkpoin
                                        .backward = row->node->backward,
                                        .rows = c->rows[row->node->scratch] ? "samples"
                                                : stacked                   ? "microbatches"
-                                                                           : "" };
+                                                                           : "",
+                                       .beside = row->beside == CSE_BESIDE_VALUE };
+        if (facts->beside)
+            facts->within = difference_of(c, t);
         return true;
     }
     return false;

@@ -24,6 +24,11 @@ typedef struct cse_computed_facts {
     bool backward;
     /* What its first dimension counts: "samples", "microbatches", "": neither. */
     const char *rows;
+    /* No kernel of the run stores it: it was computed beside the run, from the same inputs. */
+    bool beside;
+    /* How far the output that follows from it is from the run's, at most of the microbatches, in
+     * parts of the largest element; NaN where either is no number. */
+    double within;
 } cse_computed_facts;
 bool cse_computed_values_facts(const cse_computed_values *values,
                                const cse_checkpoint_tensor *tensor, cse_computed_facts *facts);

@@ -35,7 +35,14 @@ static cse_tensor *within_spans(cse_tensor *spans, int64_t queries)
     return cse_logical_and(cse_less_equal(begins, query), cse_less(query, ends));
 }
 
-cse_tensor *cse_attention_weights(const cse_tensor *node)
+static cse_tensor *labelled(cse_tensor *x, const char *label)
+{
+    if (!cse_trace_is_poison(x))
+        x->label = label;
+    return x;
+}
+
+cse_tensor *cse_attention_weights(const cse_tensor *node, cse_tensor **scores_of)
 {
     const cse_attributes *attributes = &node->attributes;
     cse_tensor *products = cse_matmul(node->inputs[0], node->inputs[1], false, true);
@@ -46,7 +53,11 @@ cse_tensor *cse_attention_weights(const cse_tensor *node)
         scores = keep_scores(within_spans(spans, scores->shape.dims[2]), scores);
     if (attributes->integers[CSE_ATTENTION_CAUSAL])
         scores = cse_causal_mask(scores, masked_score);
-    return spans != NULL ? weights_of_seen(scores) : cse_softmax(scores, -1);
+    labelled(scores, CSE_ATTENTION_SCORES);
+    if (scores_of != NULL)
+        *scores_of = scores;
+    return labelled(spans != NULL ? weights_of_seen(scores) : cse_softmax(scores, -1),
+                    CSE_ATTENTION_PROBABILITIES);
 }
 
 /* ---- grouped heads and masks ---- */

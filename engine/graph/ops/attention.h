@@ -8,9 +8,13 @@
 #include "engine/graph/trace/attention.h"
 #include "engine/graph/trace/attention_pages.h"
 
+/* Labels of what cse_attention_weights traces. */
+#define CSE_ATTENTION_SCORES "scores"
+#define CSE_ATTENTION_PROBABILITIES "probabilities"
+
 /* Traces the weights of `node`, whose first inputs are q and k: float32 [batch, heads, query, key],
- * before dropout. */
-cse_tensor *cse_attention_weights(const cse_tensor *node);
+ * before dropout. `scores`: those that they are the softmax of, masked; may be NULL. */
+cse_tensor *cse_attention_weights(const cse_tensor *node, cse_tensor **scores);
 
 /* The gradient of the products of q and k, in the type of the inputs, from the weights and their
  * gradient. */

@@ -179,7 +179,7 @@ static cse_tensor *expand(cse_tensor *node)
 {
     if (node->attributes.integers[CSE_ATTENTION_WHOLE])
         return cse_attention_fuse(node);
-    cse_tensor *weights = cse_attention_weights(node);
+    cse_tensor *weights = cse_attention_weights(node, NULL);
     weights = dropped(node, weights);
     return cse_matmul(cse_cast(weights, node->dtype), node->inputs[2], false, false);
 }
@@ -201,7 +201,7 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
         cse_attention_trace_gradients(node, output_gradient, gradients);
         return;
     }
-    cse_tensor *weights = cse_attention_weights(node);
+    cse_tensor *weights = cse_attention_weights(node, NULL);
     cse_tensor *used = cse_cast(dropped(node, weights), node->dtype);
     cse_tensor *by_weight = cse_matmul(output_gradient, v, false, true);
     by_weight = dropped(node, cse_cast(by_weight, CSE_FLOAT32));

@@ -53,7 +53,7 @@ static cse_tensor *expand(cse_tensor *node)
 {
     if (node->attributes.integers[CSE_ATTENTION_WHOLE])
         return cse_attention_fuse_gradient(node);
-    cse_tensor *weights = cse_attention_weights(node);
+    cse_tensor *weights = cse_attention_weights(node, NULL);
     if (result_of(node) == CSE_ATTENTION_VALUE)
         return cse_matmul(cse_cast(weights, node->inputs[0]->dtype), node->inputs[3], true, false);
     cse_tensor *by_score = cse_attention_by_score(node, weights, by_weight_of(node));
@@ -89,7 +89,7 @@ static cse_tensor *of_weights(cse_tensor *weights, cse_tensor *by_weight, cse_te
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *const *in = node->inputs;
-    cse_tensor *a = output_gradient, *weights = cse_attention_weights(node), *of_p;
+    cse_tensor *a = output_gradient, *weights = cse_attention_weights(node, NULL), *of_p;
     double scale = node->attributes.numbers[CSE_ATTENTION_SCALE];
     cse_dtype dtype = in[0]->dtype;
     if (result_of(node) == CSE_ATTENTION_VALUE) {

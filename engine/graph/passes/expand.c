@@ -1,6 +1,7 @@
 /* Composite ops are replaced by the ops they stand for, after differentiation: a composite has a
  * gradient rule of its own, and fusion sees only primitives. */
 #include "csengine/generated/ops.h"
+#include "engine/graph/passes/beside.h"
 #include "engine/graph/passes/pass.h"
 #include "engine/graph/precision/graphamp.h"
 #include "engine/graph/trace/trace.h"
@@ -59,9 +60,8 @@ static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *no
     }
 }
 
-cse_status cse_pass_expand(cse_graph *graph, bool enabled)
+static void expand_all(cse_graph *graph, const cse_value_wish *wish)
 {
-    (void)enabled;
     /* An expansion may contain composites: they are appended, and expanded when the loop gets
      * there. */
     for (int i = 0; i < graph->node_count && graph->error == CSE_OK; i++) {
@@ -70,12 +70,25 @@ cse_status cse_pass_expand(cse_graph *graph, bool enabled)
             continue;
         int first = graph->node_count;
         cse_trace_begin_for(graph, node, node->backward, node->gradient_of);
-        cse_graph_replace(node, expand_in_arithmetic(node));
+        cse_node *expanded = expand_in_arithmetic(node);
+        cse_trace_beside(graph, wish, node, expanded);
+        cse_graph_replace(node, expanded);
         cse_trace_end();
         pass_on_accumulation(graph, first, node);
         for (int k = first; k < graph->node_count; k++)
             graph->nodes[k]->part_of = node->part_of != NULL ? node->part_of : node->op;
     }
+}
+
+cse_status cse_pass_expand(cse_graph *graph, bool enabled)
+{
+    cse_value_wish wish;
+    (void)enabled;
+    cse_status status = cse_value_wish_open(graph->numerics, &wish);
+    if (status == CSE_OK)
+        expand_all(graph, &wish);
+    cse_value_wish_close(&wish);
+    CSE_TRY(status);
     CSE_TRY(cse_trace_status(graph));
     cse_graph_compact(graph);
     return CSE_OK;

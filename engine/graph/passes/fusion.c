@@ -28,6 +28,7 @@
 #include "engine/code/kernels/product_order.h"
 #include "engine/graph/passes/loop.h"
 #include "engine/graph/passes/pass.h"
+#include "engine/graph/passes/value_names.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/trace.h"
 
@@ -47,6 +48,7 @@ typedef struct fusion {
     int *user_counts;
     int *positions; /* by node id */
     cse_loop loop;  /* working space of the analysis */
+    cse_value_wish wish;
 } fusion;
 
 static bool has_code(const cse_node *node)
@@ -246,12 +248,16 @@ static void add_results(fusion *f, int number, const cse_node *node)
     }
 }
 
-/* Whether statistics are taken of the rounded value before this step of an epilogue, so that it is
- * needed. */
-static bool hides_rounding(const fusion *f, const cse_node *next)
+/* Whether the value before this step of an epilogue is needed: statistics are taken of it rounded,
+ * or the value itself is asked for. */
+static bool hides_needed(const fusion *f, const draft *d, const cse_node *next)
 {
-    return f->graph->numerics != NULL && next->op->role == CSE_OP_ROLE_ADD &&
-           next->dtype != CSE_FLOAT32;
+    if (f->graph->numerics == NULL)
+        return false;
+    const bool rounds = next->op->role == CSE_OP_ROLE_ADD && next->dtype != CSE_FLOAT32;
+    const cse_node *before = d->nodes[d->count - 1];
+    return rounds || (f->wish.by_name && before->recomputed == 0 &&
+                      cse_value_wish_has(&f->wish, cse_value_name(f->graph, before)));
 }
 
 static void draft_product(fusion *f, cse_node *node, bool enabled)
@@ -262,7 +268,7 @@ static void draft_product(fusion *f, cse_node *node, bool enabled)
     if (enabled && node->op->kernel.results > 1)
         add_results(f, number, node);
     cse_node *next = enabled ? only_user(f, node) : NULL;
-    while (library && next != NULL && !hides_rounding(f, next) &&
+    while (library && next != NULL && !hides_needed(f, &f->drafts[number], next) &&
            cse_kernel_accepts(f->drafts[number].nodes, f->drafts[number].count, next)) {
         cse_node *bias = bias_of(next);
         if (bias != NULL && !is_ready(bias, number))
@@ -588,6 +594,7 @@ static void finish_groups(fusion *f)
 cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
 {
     fusion f = { .graph = graph };
+    CSE_TRY(cse_value_wish_open(graph->numerics, &f.wish));
     for (int n = 0; n < graph->node_count; n++)
         graph->nodes[n]->group = -1;
     store_scalars(graph);
@@ -603,6 +610,7 @@ cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
     draft_updates(&f);
     finish_groups(&f);
     drop_users(&f);
+    cse_value_wish_close(&f.wish);
     graph->product_order = cse_product_order_choose(graph->portable);
     graph->isa = cse_isa_name(cse_isa_of_host());
     return CSE_OK;

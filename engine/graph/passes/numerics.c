@@ -12,53 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/pattern.h"
+#include "engine/graph/passes/beside.h"
 #include "engine/graph/passes/pass.h"
 
-enum { SEARCH_DEPTH = 256, MOST_OF_A_NAME = 256 };
+enum { SEARCH_DEPTH = 256 };
 
 typedef struct survey {
     cse_graph *graph;
     const cse_numerics_request *request;
-    bool *matched;       /* by pattern */
-    cse_pattern *values; /* of the request; NULL: none */
+    bool *matched; /* by pattern */
+    cse_value_wish wish;
     const char *example; /* a name that a pattern could have matched */
     int64_t scratch;     /* bytes used by the group at hand */
 } survey;
 
 /* ---- names ---- */
-
-/* What the model's code called: the composite, the op that a gradient is of. */
-static const cse_op *origin_of(const cse_node *node)
-{
-    while (node->gradient_of != NULL)
-        node = node->gradient_of;
-    return node->part_of != NULL ? node->part_of : node->op;
-}
-
-static const char *joined(cse_arena *arena, const char *scope, const char *rest)
-{
-    return cse_arena_printf(arena, "%s%s%s", scope, scope[0] ? "." : "", rest);
-}
-
-static const char *name_of(const survey *s, const cse_node *node)
-{
-    cse_arena *arena = s->graph->arena;
-    const char *suffix = node->gradient_of != NULL ? ".backward" : "";
-    if (node->inserted_cast && node->input_count == 1) {
-        cse_node *source = cse_node_storage(node->inputs[0]);
-        if (source->op == &cse_op_state)
-            return cse_arena_printf(arena, "%s.cast",
-                                    s->graph->states[source->attributes.integers[0]].name);
-        if (source->op == &cse_op_input)
-            return cse_arena_printf(arena, "%s.cast",
-                                    s->graph->inputs[source->attributes.integers[0]].name);
-        if (source->op->role != CSE_OP_ROLE_CAST)
-            return cse_arena_printf(arena, "%s.cast", name_of(s, source));
-    }
-    return joined(arena, node->scope,
-                  cse_arena_printf(arena, "%s%s", origin_of(node)->name, suffix));
-}
 
 static int compare_names(const void *a, const void *b)
 {
@@ -127,41 +95,15 @@ static bool is_asked_for(survey *s, const char *name, const cse_node *node)
     return asked;
 }
 
-static cse_status open_values(survey *s)
-{
-    char why[256];
-    const char *text = s->request->values;
-    if (text == NULL)
-        return CSE_OK;
-    s->values = cse_pattern_new(text, why, sizeof why);
-    return s->values != NULL
-               ? CSE_OK
-               : cse_fail(CSE_CONFIG, "numerics.values: \"%.120s\" is no regular expression: %s",
-                          text, why);
-}
-
-/* Also where the expression asks for one of several tensors of this name, by its number, which is
- * not given yet. */
-static bool is_wanted(const survey *s, const char *name)
-{
-    char numbered[512];
-    bool wanted = s->values != NULL && cse_pattern_matches_end(s->values, name);
-    if (wanted || s->values == NULL || strchr(s->request->values, '#') == NULL)
-        return wanted;
-    for (int number = 2; !wanted && number <= MOST_OF_A_NAME; number++) {
-        snprintf(numbered, sizeof numbered, "%s#%d", name, number);
-        wanted = cse_pattern_matches_end(s->values, numbered);
-    }
-    return wanted;
-}
-
 static void survey_value(survey *s, const cse_group *group, int n)
 {
     cse_node *node = group->nodes[n];
     if (!is_visible(group, n) || node->recomputed > 0) /* what it copies is tracked */
         return;
-    const char *name = name_of(s, node);
-    const bool wanted = is_wanted(s, name), asked = is_asked_for(s, name, node) || wanted;
+    const char *name = cse_value_name(s->graph, node);
+    const bool wanted =
+        cse_value_wish_has(&s->wish, name) || cse_beside_tells(s->graph, &s->wish, node);
+    const bool asked = is_asked_for(s, name, node) || wanted;
     bool rounds = is_narrow(node) && node->op->precision != CSE_FAMILY_MOVEMENT;
     if (s->example == NULL && node->scope[0] != '\0')
         s->example = name;
@@ -171,7 +113,8 @@ static void survey_value(survey *s, const cse_group *group, int n)
         add_row(s->graph, rounds ? CSE_TRACKED_CAST : CSE_TRACKED_VALUE, node);
     row->name = name;
     row->whole = wanted;
-    row->op = node->inserted_cast ? node->op->name : origin_of(node)->name;
+    row->beside = node->beside;
+    row->op = node->inserted_cast ? node->op->name : cse_value_origin(node)->name;
     if (group->kind != CSE_GROUP_LOOP)
         return;
     row->scratch_offset = s->scratch;
@@ -275,8 +218,8 @@ static void survey_gradients(survey *s)
             continue;
         cse_tracked_tensor *row = add_row(graph, CSE_TRACKED_GRADIENT, partial);
         row->name = cse_arena_printf(graph->arena, "%s.gradient", state->name);
-        row->whole = is_wanted(s, row->name);
-        row->op = origin_of(cse_node_storage(partial->inputs[0]))->name;
+        row->whole = cse_value_wish_has(&s->wish, row->name);
+        row->op = cse_value_origin(cse_node_storage(partial->inputs[0]))->name;
     }
 }
 
@@ -354,12 +297,13 @@ static cse_status settle_values(const survey *s)
 {
     cse_graph *graph = s->graph;
     int count = 0;
-    if (s->values == NULL)
+    if (s->wish.pattern == NULL)
         return CSE_OK;
     const bool numbered = strchr(s->request->values, '#') != NULL;
     for (int i = 0; i < graph->tracked_count; i++) {
         cse_tracked_tensor *row = &graph->tracked[i];
-        row->whole = row->whole && (!numbered || cse_pattern_matches_end(s->values, row->name));
+        row->whole = row->whole && (!numbered || row->beside == CSE_BESIDE_DIFFERENCE ||
+                                    cse_pattern_matches_end(s->wish.pattern, row->name));
         count += row->whole;
     }
     return count > 0 ? CSE_OK : nothing_wanted(graph, s->request->values);
@@ -382,7 +326,7 @@ cse_status cse_pass_numerics(cse_graph *graph, bool enabled)
     survey s = { .graph = graph, .request = graph->numerics };
     if (!enabled || s.request == NULL)
         return CSE_OK;
-    CSE_TRY(open_values(&s));
+    CSE_TRY(cse_value_wish_open(s.request, &s.wish));
     s.matched = cse_calloc((size_t)s.request->pattern_count + 1, sizeof *s.matched);
     survey_states(&s);
     survey_part(&s, CSE_PART_REPLICA);
@@ -393,7 +337,7 @@ cse_status cse_pass_numerics(cse_graph *graph, bool enabled)
     number_names(graph);
     if (status == CSE_OK)
         status = settle_values(&s);
-    cse_pattern_destroy(&s.values);
+    cse_value_wish_close(&s.wish);
     free(s.matched);
     return status;
 }

@@ -82,6 +82,8 @@ static cse_status cut_reductions(cut *c)
     int count = graph->node_count;
     bool *needed = cse_calloc(c->ids + 1, sizeof *needed);
     cse_status status = CSE_OK;
+    for (int i = 0; i < graph->beside_count; i++)
+        needed[graph->beside[i]->id] = true;
     for (int n = count - 1; n >= 0; n--) {
         cse_node *node = graph->nodes[n];
         if (node->op == &cse_op_batch_sum) {
@@ -99,6 +101,8 @@ static cse_status cut_reductions(cut *c)
     }
     if (status == CSE_OK)
         copy_replica_program(c, count, needed);
+    for (int i = 0; status == CSE_OK && i < graph->beside_count; i++)
+        graph->beside[i] = c->replica[graph->beside[i]->id];
     free(needed);
     for (int n = 0; status == CSE_OK && n < count; n++) {
         cse_node *sum = graph->nodes[n];

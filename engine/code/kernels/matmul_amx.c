@@ -41,8 +41,7 @@ enum { PIECE = 48 };
 /* Depth tiles of a step, where the passing operand is contiguous along its outer index: its rows
  * are then read in long runs. */
 enum { STEP = 8 };
-/* Depth tiles of a product whose passing operand is packed over the whole depth however it lies: its
- * sums then need not wait, and the runs of memory are still of half a KiB. */
+/* Depth tiles up to which it is packed over the whole depth, so that no sums wait. */
 enum { SHALLOW = 16 };
 /* Outer indices of the staying operand that should fit; for fewer the depth is cut into ranges. */
 enum { ENOUGH = 768 };
@@ -261,8 +260,7 @@ CSE_LANES void store_tile(const strip *s, int64_t outer, int64_t at, const __m51
         _mm512_store_ps((float *)(void *)(to + i * (TILE_BYTES / TILE)), x[i]);
 }
 
-/* A tile of rows has a vector for each outer index, a tile of columns one for each pair of steps.
- */
+/* A tile of rows has a vector for each outer index, one of columns for each pair of steps. */
 CSE_LANES void pack_tile(const strip *s, int64_t outer, int64_t at, bool columns)
 {
     __m512 x[TILE];

@@ -36,8 +36,8 @@ static cse_status copy_pages(const char *from, sqlite3 *to, const char *path)
     return code == SQLITE_OK ? CSE_OK : fail(to, path);
 }
 
-/* Logs, events, changes of state and samples of the time are those of the other run, folders[0]; the
- * new run is in folders[1]. */
+/* Logs, events, changes of state and samples of the time are those of the other run, folders[0];
+ * the new run is in folders[1]. */
 static cse_status cut(sqlite3 *handle, const char *path, const char *const folders[2], int64_t step)
 {
     const char *from = folders[0], *to = folders[1];

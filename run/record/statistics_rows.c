@@ -75,6 +75,20 @@ static size_t histogram_bytes(const cse_tensor_statistics *record, unsigned char
     return (size_t)bins * 8;
 }
 
+/* Of weights; a point among the series of the run, at the steps with statistics. */
+static void add_ratio(const cse_statistics_rows *rows, int i, int64_t step,
+                      const cse_tensor_statistics *record)
+{
+    cse_text name = { 0 };
+    const cse_tracked_tensor *o = &rows->graph->tracked[i];
+    if (!rows->graph->states[o->node->attributes.integers[0]].trainable)
+        return;
+    cse_text_add(&name, "update_ratio/%s", o->name);
+    cse_store_point(rows->store, cse_store_series(rows->store, name.data), step,
+                    cse_update_ratio(record));
+    cse_text_clear(&name);
+}
+
 static void add_numbers(const cse_statistics_rows *rows, int i, int64_t step,
                         const cse_tensor_statistics *record)
 {
@@ -97,6 +111,7 @@ static void add_numbers(const cse_statistics_rows *rows, int i, int64_t step,
     cse_store_numerics(rows->store, &row);
     if (rows->updates[i] == 0)
         return;
+    add_ratio(rows, i, step, record);
     digest_bytes(record->digest_after, digest);
     cse_store_numerics(rows->store, &(cse_numerics_row){ .tensor = rows->updates[i],
                                                          .step = step,

@@ -14,6 +14,7 @@ const {
   limitsOf,
   levelOf,
   lastNorms,
+  lastOf,
   gathered,
   changesFor,
   startFor,
@@ -34,6 +35,8 @@ const NOTHING = {
   rowsMissing: "no statistics",
   norms: new Map(),
   normsStep: null,
+  ratios: new Map(),
+  ratiosStep: null,
 };
 
 /* ---- classes ---- */
@@ -130,6 +133,14 @@ function statistics(graph) {
 
 function updates(graph) {
   const { boxes } = new StepGraph(graph).fold(new Set(), true);
+  checks.that(/numerics/.test(paintOf("ratio", boxes, NOTHING).missing), "how to get ratios");
+  const series = [{ name: "update_ratio/gradient.0", step: [4, 8], value: [1, 1e-3] }];
+  const { values: ratios, step } = lastOf({ series }, "update_ratio");
+  const moved = paintOf("ratio", boxes, { ...NOTHING, ratios, ratiosStep: step });
+  const box = boxes.find((one) => one.tracked.includes("gradient.0"));
+  same(moved.shades.get(box.key)?.text, "0.001", "the last ratio of a weight");
+  same(moved.shades.size, 1, "others have none");
+  checks.that(/step 8/.test(moved.of), "and its step", moved.of);
   const rows = [row("gradient.0", {}), row("gradient.0.update", { absorbed: 500 })];
   const paint = paintOf("absorbed", boxes, { ...NOTHING, rows, step: 1 });
   same(

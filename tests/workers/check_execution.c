@@ -134,6 +134,8 @@ static void count_once_a_step(const straight_run *run, const unsigned char *befo
             continue;
         const float *after = straight_run_state(run, o->name), *w = v.values;
         records[i].digest_after = cse_tensor_digest(after, FEATURES, 0);
+        if (graph->states[o->node->attributes.integers[0]].trainable)
+            cse_count_update(&records[i], w, after, FEATURES);
         for (int e = 0; strcmp(o->name, "w") == 0 && e < FEATURES; e++)
             records[i].absorbed += w[e] == after[e] && m[e] * 1e-5f != 0;
     }

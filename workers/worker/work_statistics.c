@@ -148,6 +148,8 @@ static void count_state(cse_work *work, const cse_tracked_tensor *o, const float
                                                               .count = count,
                                                               .first_index = range[0] });
     record->digest_after += cse_tensor_digest(values[0], count, range[0]);
+    if (state->trainable)
+        cse_count_update(record, before, values[0], count);
     if (o->kept != NULL)
         record->absorbed += cse_count_absorbed(before, values[1], values[2], count);
 }

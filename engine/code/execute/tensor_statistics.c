@@ -2,6 +2,8 @@
  * which are subtracted from the counts. */
 #include "engine/code/execute/tensor_statistics.h"
 
+#include <math.h>
+
 #include <string.h>
 
 #include "engine/base/types/dtype.h"
@@ -123,6 +125,21 @@ uint64_t cse_count_absorbed(const float *before, const float *kept, const float 
     return absorbed;
 }
 
+void cse_count_update(cse_tensor_statistics *record, const float *before, const float *after,
+                      int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        cse_square_sum_add(&record->weight, before[i]);
+        cse_square_sum_add(&record->update, after[i] - before[i]);
+    }
+}
+
+double cse_update_ratio(const cse_tensor_statistics *record)
+{
+    const double weight = cse_square_sum_root(&record->weight);
+    return weight > 0 ? cse_square_sum_root(&record->update) / weight : NAN;
+}
+
 void cse_tensor_statistics_add(cse_tensor_statistics *to, const cse_tensor_statistics *from,
                                int count)
 {
@@ -143,6 +160,8 @@ void cse_tensor_statistics_add(cse_tensor_statistics *to, const cse_tensor_stati
             a->first_microbatch = b->first_microbatch;
         for (int bin = 0; bin < CSE_EXPONENT_BINS; bin++)
             a->exponents[bin] += b->exponents[bin];
+        cse_square_sum_join(&a->weight, &b->weight);
+        cse_square_sum_join(&a->update, &b->update);
     }
 }
 

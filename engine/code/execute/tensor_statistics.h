@@ -12,6 +12,7 @@
 
 #include "engine/code/execute/execute.h"
 #include "engine/code/execute/exponent_histogram.h"
+#include "engine/code/execute/square_sum.h"
 
 typedef struct cse_tensor_statistics {
     uint64_t count;         /* elements */
@@ -27,6 +28,7 @@ typedef struct cse_tensor_statistics {
     int64_t first_microbatch; /* 1 + the first one with a NaN or an infinity; 0: none */
     /* Values before rounding by their biased exponent; see exponent_histogram.h. */
     uint64_t exponents[CSE_EXPONENT_BINS];
+    cse_square_sum weight, update; /* of a weight: before its update, and what that added */
 } cse_tensor_statistics;
 
 /* Consecutive elements of a tensor. */
@@ -49,6 +51,12 @@ uint64_t cse_tensor_digest(const float *values, int64_t count, int64_t first_ind
 /* How many of `count` elements stayed unchanged although their delta is not zero. */
 uint64_t cse_count_absorbed(const float *before, const float *kept, const float *delta,
                             int64_t count);
+/* The squares of a weight, and of the difference that its update made. */
+void cse_count_update(cse_tensor_statistics *record, const float *before, const float *after,
+                      int64_t count);
+/* The norm of the update over that of the weight; NaN where one of them is not finite, or the
+ * weight is zero. */
+double cse_update_ratio(const cse_tensor_statistics *record);
 /* to[i] += from[i] for `count` records. */
 void cse_tensor_statistics_add(cse_tensor_statistics *to, const cse_tensor_statistics *from,
                                int count);

@@ -1,12 +1,20 @@
 /* What the graph is painted by: reading the figures, the scale, and what broke first. */
 import { useMemo } from "preact/hooks";
-import { api } from "@generated/client";
+import { api, type Metrics } from "@generated/client";
 import { integer } from "@/base/format";
 import { setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { shadeStyle } from "@/graph/Drawing";
 import type { Picture, PictureNode } from "@/graph/format";
-import { CLASSES, lastNorms, paintOf, type Known, type Paint, type Quantity } from "@/graph/paint";
+import {
+  CLASSES,
+  lastNorms,
+  lastOf,
+  paintOf,
+  type Known,
+  type Paint,
+  type Quantity,
+} from "@/graph/paint";
 import type { Timing } from "@/job/kernels";
 import { notYet, type JobModel } from "@/job/model";
 import { readAt, readFirstBad, readObserved, type Observed, type Row } from "@/job/numerics";
@@ -15,6 +23,7 @@ import { useRecorded } from "@/job/recorded";
 
 const OF_STATISTICS = new Set<Quantity>(["overflow", "flushed", "absorbed"]);
 const STEPS_A_READ = 3;
+const MOST_NAMES = 50;
 
 interface Statistics {
   rows: Row[];
@@ -48,17 +57,25 @@ export function useFirstBad(model: JobModel, ready: boolean): Observation | null
   return data ?? null;
 }
 
-function useNorms(model: JobModel, wanted: boolean) {
-  const names = model.names.value.filter((name) => name.startsWith("per_layer_grad_norm/"));
+/** The last bucket of each series PREFIX/...; undefined where none is wanted, or there is none. */
+function useLast(model: JobModel, wanted: boolean, prefix: string): Metrics | undefined {
+  const names = model.names.value.filter((name) => name.startsWith(`${prefix}/`));
   const { data } = useRecorded(
     model,
-    () =>
-      wanted && names.length > 0
-        ? api.getMetrics({ id: model.id, names, max_points: 1 })
-        : Promise.resolve(undefined),
+    () => (wanted && names.length > 0 ? readLast(model.id, names) : Promise.resolve(undefined)),
     [wanted, names.length, model.job.value?.state],
   );
-  return useMemo(() => lastNorms(data), [data]);
+  return data;
+}
+
+/* As many names as a request may have. */
+async function readLast(id: string, names: string[]): Promise<Metrics | undefined> {
+  let all: Metrics | undefined;
+  for (let i = 0; i < names.length; i += MOST_NAMES) {
+    const some = await api.getMetrics({ id, names: names.slice(i, i + MOST_NAMES), max_points: 1 });
+    all = all ? { ...all, series: [...all.series, ...some.series] } : some;
+  }
+  return all;
 }
 
 /** The paint of the picture by a quantity; null where it is painted by nothing. */
@@ -69,7 +86,10 @@ export function usePaint(
   timing: Timing,
   statistics: Statistics,
 ): Paint | null {
-  const { norms, step } = useNorms(model, quantity === "gradient");
+  const ofLayers = useLast(model, quantity === "gradient", "per_layer_grad_norm");
+  const ofWeights = useLast(model, quantity === "ratio", "update_ratio");
+  const { norms, step } = useMemo(() => lastNorms(ofLayers), [ofLayers]);
+  const ratios = useMemo(() => lastOf(ofWeights, "update_ratio"), [ofWeights]);
   const { times, missing } = timing;
   return useMemo(() => {
     const known: Known = {
@@ -80,9 +100,11 @@ export function usePaint(
       rowsMissing: statistics.missing ?? `${notYet("No step with statistics has been committed")}.`,
       norms,
       normsStep: step,
+      ratios: ratios.values,
+      ratiosStep: ratios.step,
     };
     return picture ? paintOf(quantity, picture.nodes, known) : null;
-  }, [quantity, picture, times, missing, statistics.rows, statistics.missing, norms]);
+  }, [quantity, picture, times, missing, statistics.rows, statistics.missing, norms, ratios]);
 }
 
 export const needsStatistics = (quantity: Quantity): boolean => OF_STATISTICS.has(quantity);

@@ -56,15 +56,17 @@ export interface Known {
   /** The last norm of each layer's gradient. */
   norms: Map<number, number>;
   normsStep: number | null;
+  /** The last norm of each weight's update over that of the weight, by the weight's name. */
+  ratios: Map<string, number>;
+  ratiosStep: number | null;
 }
 
 export const NO_NORMS =
   "the run records no norms of layers: add the callback ComputeNorm to trainer.init.callbacks, " +
   "as in - ComputeNorm: {per_layer_grad_norm: true}";
 export const NO_RATIO =
-  "no run records the size of its updates beside its weights. The page Tensors has both: replay " +
-  "a step and the one before, and compare a weight; updates that are lost to rounding altogether " +
-  "are in 'updates rounded away'";
+  "the run records no ratio of updates to weights: set numerics in its configuration, as in " +
+  "numerics: {every: 100}, and have its weights among the tensors";
 
 type Value = number | null;
 
@@ -152,6 +154,18 @@ function norms(nodes: PictureNode[], known: Known): Paint {
   const text = (value: number) => (Number.isFinite(value) ? number(value, 3) : "not finite");
   const of = `norm of the layer's gradient, the largest of its layers, step ${known.normsStep ?? "–"}`;
   return painted({ values, text, scale: "logarithmic" }, of, NO_NORMS);
+}
+
+function ratios(nodes: PictureNode[], known: Known): Paint {
+  const values = new Map<string, Value>();
+  for (const node of nodes) {
+    const there = node.tracked.flatMap((name) => known.ratios.get(name) ?? []);
+    const bad = there.some((one) => !Number.isFinite(one));
+    values.set(node.key, there.length === 0 ? null : bad ? NaN : Math.max(...there));
+  }
+  const text = (value: number) => (Number.isFinite(value) ? number(value, 3) : "not finite");
+  const of = `norm of the update over that of the weight, the largest of its weights, step ${known.ratiosStep ?? "–"}`;
+  return painted({ values, text, scale: "logarithmic" }, of, NO_RATIO);
 }
 
 function timed(nodes: PictureNode[], { times, timesMissing }: Known): Paint {
@@ -256,11 +270,7 @@ export function paintOf(quantity: Quantity, nodes: PictureNode[], known: Known):
     case "gradient":
       return norms(nodes, known);
     case "ratio":
-      return painted(
-        { values: new Map(), text: String, scale: "linear" },
-        "update over weight",
-        NO_RATIO,
-      );
+      return ratios(nodes, known);
     case "precision":
       return precision(nodes);
     case "pol":
@@ -270,20 +280,33 @@ export function paintOf(quantity: Quantity, nodes: PictureNode[], known: Known):
   }
 }
 
-/** The last value of each series (NaN: not finite) per_layer_grad_norm/layer_N, and its step. */
+/** The last value of each series PREFIX/NAME (NaN: not finite) by NAME, and its step. */
+export function lastOf(
+  metrics: Metrics | undefined,
+  prefix: string,
+): { values: Map<string, number>; step: number | null } {
+  const values = new Map<string, number>();
+  let last: number | null = null;
+  for (const series of metrics?.series ?? []) {
+    const at = series.step.length - 1;
+    const value = series.value[at];
+    if (!series.name.startsWith(`${prefix}/`) || value === undefined) continue;
+    values.set(series.name.slice(prefix.length + 1), value ?? NaN);
+    last = Math.max(last ?? 0, series.last_step?.[at] ?? series.step[at] ?? 0);
+  }
+  return { values, step: last };
+}
+
+/** The same of the norms of layers, by their numbers. */
 export function lastNorms(metrics: Metrics | undefined): {
   norms: Map<number, number>;
   step: number | null;
 } {
-  const found = new Map<number, number>();
-  let last: number | null = null;
-  for (const series of metrics?.series ?? []) {
-    const layer = /^per_layer_grad_norm\/layer_(\d+)$/.exec(series.name)?.[1];
-    const at = series.step.length - 1;
-    const value = series.value[at];
-    if (layer === undefined || value === undefined) continue;
-    found.set(Number(layer), value ?? NaN);
-    last = Math.max(last ?? 0, series.last_step?.[at] ?? series.step[at] ?? 0);
+  const { values, step } = lastOf(metrics, "per_layer_grad_norm");
+  const norms = new Map<number, number>();
+  for (const [name, value] of values) {
+    const layer = /^layer_(\d+)$/.exec(name)?.[1];
+    if (layer !== undefined) norms.set(Number(layer), value);
   }
-  return { norms: found, step: last };
+  return { norms, step };
 }

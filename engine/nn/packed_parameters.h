@@ -20,8 +20,9 @@ typedef struct cse_packed_parameter {
 typedef struct cse_packed_parameters {
     cse_packed_parameter *list;
     int count, capacity;
-    bool all; /* those that could be trained, too: nothing is */
-    int kept; /* of them, in the models that were made */
+    bool all;    /* those that could be trained, too: nothing is */
+    bool halves; /* those that lie in the file in 16 bits, too */
+    int kept;    /* of them, in the models that were made */
     /* Of a weight that is packed in the file and was unpacked: the first, why, and how many. */
     const char *unpacked, *why;
     int unpacked_count;

@@ -11,17 +11,22 @@ void cse_session_keep_packed(cse_session *session, const cse_keep_packed *keep)
 {
     cse_weights *weights = NULL;
     const bool unpacks = strcmp(keep->wanted, "unpacked") == 0;
+    const bool halves = keep->all && strcmp(keep->wanted, "auto") == 0 &&
+                        session->opened.cluster.states_directory != NULL;
     cse_weights_adapters adapters = { .count = 0 };
     if (keep->adapters != NULL)
         adapters = *keep->adapters;
     adapters.any_base = true; /* loading compares the digest, for which it reads the weights */
     if (keep->path == NULL ||
         cse_weights_open_ours(keep->path,
-                              &(cse_weights_options){ .model = keep->model, .adapters = &adapters },
+                              &(cse_weights_options){ .model = keep->model,
+                                                      .adapters = &adapters,
+                                                      .packs_halves = halves },
                               &weights) != CSE_OK)
         return;
     cse_packed_parameters *packed = cse_packed_parameters_new(session->arena);
     packed->all = keep->all;
+    packed->halves = halves;
     for (int i = 0; i < weights->count; i++) {
         const cse_weight *weight = &weights->list[i];
         const cse_packed_parameter parameter = { cse_arena_string(session->arena, weight->name),

@@ -1,6 +1,7 @@
 /* Which weights of a model stay packed in memory: those that lie packed in the file that they come
- * from (nn/packed_parameters.h), where they are not trained. It is asked before the model is made,
- * and told after. */
+ * from (nn/packed_parameters.h), where they are not trained; with states in a file those of 16 bits
+ * are among them, of which half the bytes are read in each pass. It is asked before the model is
+ * made, and told after. */
 #ifndef CSE_SESSION_KEEP_PACKED_H
 #define CSE_SESSION_KEEP_PACKED_H
 

@@ -13,6 +13,7 @@
 #include "engine/formats/weights/open.h"
 #include "engine/formats/weights/peft/merge_own.h"
 #include "engine/formats/weights/peft/own.h"
+#include "engine/nn/packed_parameters.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "run/saving/load_adapters.h"
 #include "run/saving/weights_link.h"
@@ -356,7 +357,9 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
     CSE_TRY(cse_network_settle_precision(&session->network));
     const bool adds = loading->adapters != NULL && loading->adapters->count > 0;
     const cse_weights_options options = { .model = model->descriptor->name,
-                                          .adapters = adds ? loading->adapters : NULL };
+                                          .adapters = adds ? loading->adapters : NULL,
+                                          .packs_halves = session->network.packed != NULL &&
+                                                          session->network.packed->halves };
     CSE_TRY(cse_weights_open_ours(path, &options, &m.weights));
     cse_status status = m.is_frozen ? cse_weights_merge_adapter(&m.weights) : CSE_OK;
     m.found = cse_malloc(((size_t)session->network.state_count + 1) * sizeof *m.found);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Inference with states in a file (states.keep_in: file): texts and predictions are those of a model
-# in memory, in float32 and bfloat16, of a checkpoint and of a folder of another program; no more
+# in memory, in float32 and bfloat16, of a checkpoint and of a folder of another program; weights of
+# 16 bits take half the bytes; no more
 # memory is taken than was given; training begins with a folder's weights in the same way; what
 # cannot be is refused by name.
 set -u
@@ -52,6 +53,37 @@ from="--checkpoint_path $work/run/checkpoint_2.mdl"
     says predictions predict "$config" $size $from --samples 3 --json
 }
 cmp -s "$work/float32" "$work/folder" || fail 'the folder writes another text'
+
+# ---- weights of 16 bits ----
+
+# They are in the file as in the folder: half of the bytes, and the same texts.
+llama="$(dirname "$config")/llama_bytes.yaml"
+# shellcheck disable=SC2086 # options
+"$csengine" start "$llama" --quiet --no_dashboard --model_dir "$work/llama" --num_steps 1 \
+    --set model.hidden_size=256 --set model.filter_size=512 $compiled >"$work/out" 2>&1 ||
+    fail "training of llama: $(cat "$work/out")"
+megabytes() { sed -n 's/.*weights: \([0-9.]*\) MB in a file.*/\1/p' "$work/$1"; }
+small_file="--set states.keep_in=file --set states.directory=$work --set states.memory=2MiB"
+for type in bfloat16 float16; do
+    "$csengine" checkpoint convert "$work/llama/checkpoint_1.mdl" "$work/$type" --to hf \
+        --dtype $type >"$work/out" 2>&1 || fail "a folder of $type: $(cat "$work/out")"
+    drawn="generate $work/$type --prompt The --temperature 1.5 --seed 5 --max_new_tokens 12 --json"
+    for precision in '' "$bfloat16"; do
+        # shellcheck disable=SC2086 # options
+        {
+            "$csengine" $drawn $precision $compiled >"$work/memory" 2>"$work/out" &&
+                "$csengine" $drawn $precision $compiled $small_file >"$work/halves" \
+                    2>"$work/halves.told" &&
+                "$csengine" $drawn $precision $compiled $small_file \
+                    --set weights_in_memory=unpacked >"$work/floats" 2>"$work/floats.told"
+        } || fail "$type $precision: $(cat "$work/out" "$work/halves.told" "$work/floats.told")"
+        [ -s "$work/memory" ] && cmp -s "$work/memory" "$work/halves" &&
+            cmp -s "$work/memory" "$work/floats" || fail "$type $precision: another text in a file"
+        echo "$(megabytes halves.told) $(megabytes floats.told)" |
+            awk '!($1 > 0 && $1 < 0.6 * $2) { exit 1 }' ||
+            fail "$type: $(megabytes halves.told) of $(megabytes floats.told) MB in the file"
+    done
+done
 
 # ---- memory ----
 

@@ -8,6 +8,7 @@
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/packed/packed_weight.h"
 #include "engine/formats/weights/peft/add.h"
 #include "engine/formats/weights/quantized/quantized.h"
 
@@ -57,6 +58,22 @@ bool cse_weights_are_foreign(const char *path)
     return format != NULL && strcmp(format->name, "mdl") != 0;
 }
 
+/* Matrices whose elements of 16 bits can be taken from the file as they lie there. */
+static void pack_halves(cse_weights *weights)
+{
+    for (int i = 0; weights->read == NULL && i < weights->count; i++) {
+        cse_weight *weight = &weights->list[i];
+        const cse_packed_type *type = weight->element == CSE_ELEMENT_BF16  ? &cse_packed_bf16_32
+                                      : weight->element == CSE_ELEMENT_F16 ? &cse_packed_f16_32
+                                                                           : NULL;
+        if (type == NULL || weight->packed != NULL || weight->file < 0 || weight->shape.rank != 2 ||
+            !cse_packed_fits(type, weight->shape))
+            continue;
+        weight->packed = type;
+        weight->element = CSE_ELEMENT_F32;
+    }
+}
+
 cse_status cse_weights_open(const char *path, const cse_weights_options *options,
                             cse_weights **weights)
 {
@@ -67,6 +84,8 @@ cse_status cse_weights_open(const char *path, const cse_weights_options *options
                                                     : open_file(*weights, options);
     if (status == CSE_OK)
         status = cse_quantized_unpack(weights);
+    if (status == CSE_OK && options->packs_halves)
+        pack_halves(*weights);
     if (status != CSE_OK)
         cse_weights_close(weights);
     return status;

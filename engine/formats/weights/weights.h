@@ -86,6 +86,7 @@ typedef struct cse_weights_options {
     const char *map;    /* of another program's names: a file, one of ours, "none"; NULL: chosen */
     const char *model;  /* of ours, which begins with the weights: its map is chosen; NULL: none */
     const cse_weights_adapters *adapters; /* added to the weights of a model; NULL: none */
+    bool packs_halves; /* matrices that lie in a file in 16 bits are packed (packed/halves.c) */
 } cse_weights_options;
 
 /* Closes them and what they are made of. */

@@ -18,8 +18,11 @@ const cse_packed_type *const cse_packed_types[] = {
 };
 
 const cse_packed_type *const cse_packed_own_types[] = {
-    &cse_packed_nf4,      &cse_packed_fp4,       &cse_packed_int8_row, &cse_packed_uint2_32,
-    &cse_packed_uint4_32, &cse_packed_uint4_128, &cse_packed_uint8_32, NULL,
+    &cse_packed_nf4,      &cse_packed_fp4,
+    &cse_packed_int8_row, &cse_packed_uint2_32,
+    &cse_packed_uint4_32, &cse_packed_uint4_128,
+    &cse_packed_uint8_32, &cse_packed_bf16_32,
+    &cse_packed_f16_32,   NULL,
 };
 
 /* clang-format off */

@@ -45,8 +45,9 @@ extern const cse_packed_type cse_packed_q2_k, cse_packed_q3_k, cse_packed_q4_k, 
 extern const cse_packed_type cse_packed_nf4, cse_packed_fp4; /* levels_of_4_bits.c */
 extern const float cse_packed_levels_nf4[16], cse_packed_levels_fp4[16];
 extern const cse_packed_type cse_packed_int8_row, cse_packed_uint2_32, cse_packed_uint4_32,
-    cse_packed_uint4_128, cse_packed_uint8_32; /* scaled_numbers.c */
-enum { CSE_PACKED_OWN = 1000 };                /* their numbers are above it */
+    cse_packed_uint4_128, cse_packed_uint8_32;                      /* scaled_numbers.c */
+extern const cse_packed_type cse_packed_bf16_32, cse_packed_f16_32; /* halves.c */
+enum { CSE_PACKED_OWN = 1000 };                                     /* their numbers are above it */
 
 /* Of all types; NULL: there is no such one. Names are compared without regard to case. */
 const cse_packed_type *cse_packed_of_number(uint32_t number);

@@ -133,6 +133,7 @@ static cse_status open_group(follower *f)
                                        .addresses = p->addresses,
                                        .movers = p->movers,
                                        .link = p->link,
+                                       .directory = f->directory.path,
                                        .plain = p->plain,
                                        .listens_everywhere =
                                            strncmp(p->addresses[p->host], "127.", 4) != 0,
@@ -317,7 +318,7 @@ static bool is_led_anew(follower *f, cse_status *status)
 {
     if (f->lock >= 0 || told_to_end(f) || !cse_host_group_has_other_job(f->group, &f->given))
         return false;
-    *status = cse_host_group_wait_job(f->group, f->directory.path, stops_waiting, f, &f->given);
+    *status = cse_host_group_wait_job(f->group, stops_waiting, f, &f->given);
     if (*status != CSE_OK)
         return false;
     cse_log_line(CSE_LOG_INFO, "goes on under another leading host");
@@ -329,7 +330,7 @@ static cse_status follow(follower *f)
     CSE_TRY(cse_run_directory_make(&f->directory));
     CSE_TRY(confine(f));
     CSE_TRY(open_group(f));
-    CSE_TRY(cse_host_group_wait_job(f->group, f->directory.path, stops_waiting, f, &f->given));
+    CSE_TRY(cse_host_group_wait_job(f->group, stops_waiting, f, &f->given));
     cse_status status;
     do {
         f->weights_digest[0] = '\0';

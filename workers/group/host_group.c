@@ -84,8 +84,7 @@ static void take_job(group *g, int host, const cse_host_message *message)
     g->file = -1;
     if (file_bytes > 0)
         g->file = open(g->file_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file_bytes > 0 && g->file < 0)
-        cse_log_line(CSE_LOG_ERROR, "%s: cannot be written: %s", g->file_path, strerror(errno));
+    g->file_errno = file_bytes > 0 && g->file < 0 ? errno : 0;
 }
 
 static void take_file(group *g, const cse_host_message *message)
@@ -94,10 +93,11 @@ static void take_file(group *g, const cse_host_message *message)
     if (g->job.kind == 0 || g->file < 0 || message->file.offset != g->file_bytes ||
         (int64_t)bytes->size > g->job.job.file_bytes - g->file_bytes)
         return;
-    if (pwrite(g->file, bytes->data, bytes->size, g->file_bytes) == (ssize_t)bytes->size)
+    const ssize_t written = pwrite(g->file, bytes->data, bytes->size, g->file_bytes);
+    if (written == (ssize_t)bytes->size)
         g->file_bytes += (int64_t)bytes->size;
     else
-        cse_log_line(CSE_LOG_ERROR, "%s: cannot be written: %s", g->file_path, strerror(errno));
+        g->file_errno = written < 0 ? errno : ENOSPC;
 }
 
 static void take_frame(group *g, const cse_host_link_event *event)
@@ -257,6 +257,9 @@ cse_status cse_host_group_open(const cse_host_group_options *options, cse_host_g
     g->options.names = copy_texts(g, options->names);
     g->options.addresses = copy_texts(g, options->addresses);
     g->options.movers = copy_texts(g, options->movers);
+    /* The thread may take a job before it is asked for. */
+    if (options->directory != NULL)
+        snprintf(g->file_path, sizeof g->file_path, "%s/received.mdl", options->directory);
     g->file = -1;
     g->data_asked = -1;
     g->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -497,20 +500,19 @@ static cse_status why_over(group *g)
     return CSE_OK;
 }
 
-cse_status cse_host_group_wait_job(cse_host_group *g, const char *directory,
-                                   int (*stops)(void *self), void *self, cse_host_job *job)
+cse_status cse_host_group_wait_job(cse_host_group *g, int (*stops)(void *self), void *self,
+                                   cse_host_job *job)
 {
     cse_status status = CSE_OK;
     bool found = false;
-    lock(g);
-    if (g->job.kind == 0)
-        snprintf(g->file_path, sizeof g->file_path, "%s/received.mdl", directory);
-    unlock(g);
     while (!found && status == CSE_OK) {
         if (stops(self) != 0)
             return cse_fail(CSE_INTERRUPTED, "told to end");
         lock(g);
         status = why_over(g);
+        if (status == CSE_OK && g->file_errno != 0)
+            status = cse_fail(CSE_IO, "%s: cannot be written: %s", g->file_path,
+                              strerror(g->file_errno));
         found = g->job.kind != 0 && g->file_bytes == g->job.job.file_bytes;
         if (found) {
             job->message = g->job;

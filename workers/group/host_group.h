@@ -42,10 +42,11 @@ typedef struct cse_host_job {
     const char *file;         /* the checkpoint; NULL: none */
 } cse_host_job;
 
-/* Waits for a job; the checkpoint is written to `directory`. CSE_UNAVAILABLE: refused;
- * CSE_INTERRUPTED: `stops` says so, which has to see that there is no leader any more. */
-cse_status cse_host_group_wait_job(cse_host_group *group, const char *directory,
-                                   int (*stops)(void *self), void *self, cse_host_job *job);
+/* Waits for a job, and for its checkpoint in the group's directory. CSE_UNAVAILABLE: refused;
+ * CSE_INTERRUPTED: `stops` says so, which has to see that there is no leader any more; CSE_IO: the
+ * checkpoint cannot be written. */
+cse_status cse_host_group_wait_job(cse_host_group *group, int (*stops)(void *self), void *self,
+                                   cse_host_job *job);
 /* What the leader said at the end (kind REFUSED or LEAVE); false: nothing. Texts are valid until
  * the group is closed. */
 bool cse_host_group_told(cse_host_group *group, cse_host_message *message);

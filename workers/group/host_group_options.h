@@ -17,7 +17,8 @@ typedef struct cse_host_group_options {
     int64_t epoch, lease_ns;
     cse_host_identity identity;
     const char *const *names, *const *addresses, *const *movers; /* [host_count] */
-    const char *link; /* of the movers; NULL: the default */
+    const char *link;      /* of the movers; NULL: the default */
+    const char *directory; /* of a follower: where the file of a job is kept as received.mdl */
     unsigned char key[CSE_HOST_LINK_KEY_BYTES];
     bool plain;
     bool listens_everywhere; /* at its ports, on all interfaces */

@@ -25,7 +25,8 @@ struct cse_host_group {
     /* The job. */
     cse_host_message job; /* its texts in `arena`; kind 0: none */
     int file;             /* descriptor of its checkpoint, or -1 */
-    char directory[4096], file_path[4200];
+    char file_path[4200];
+    int file_errno;     /* why the file of the job cannot be written; 0: it can */
     int64_t file_bytes; /* that arrived */
     int64_t generation;
     bool left_alone;

@@ -145,7 +145,11 @@ async function missing(checks, api, page) {
   await compare(api, page, ["relu", "gone"], "source");
   await panel(page).locator("text=Nothing to compare").waitFor();
   const text = await panel(page).innerText();
-  checks.that(text.includes(folder) && /gone: .*No such file/.test(text), "a run without C says why", text);
+  checks.that(
+    text.includes(folder) && /gone: .*No such file/.test(text),
+    "a run without C says why",
+    text,
+  );
 }
 
 async function plugins(checks, api, page) {

@@ -107,6 +107,12 @@ function Table({ hunks, runs, title }: { hunks: Hunk[]; runs: ComparedRun[]; tit
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label={title}>
         <table class="texts">
+          <colgroup>
+            <col class="number" />
+            <col />
+            <col class="number" />
+            <col />
+          </colgroup>
           <thead>
             <tr>
               {runs.map((run) => (
@@ -175,7 +181,7 @@ export function Texts({ runs }: { runs: ComparedRun[] }) {
   return (
     <section class="panel" data-panel="texts">
       <h2>Generated code and plan, side by side</h2>
-      <div class="body row">
+      <div class="body row sides">
         <Pick
           label="left"
           value={left.id}

@@ -65,6 +65,42 @@ static json_t *bits_of(const compared *c, int run)
                            : json_null());
 }
 
+/* ---- plugins ---- */
+
+/* The store may be anybody's. */
+static bool are_plugins(const json_t *plugins)
+{
+    static const char *const members[] = { "kind", "name", "library", "digest" };
+    size_t i;
+    json_t *plugin;
+    json_array_foreach(plugins, i, plugin)
+    {
+        for (size_t m = 0; m < sizeof members / sizeof members[0]; m++)
+            if (!json_is_string(json_object_get(plugin, members[m])))
+                return false;
+    }
+    return json_is_array(plugins);
+}
+
+/* Null where the run does not say it: it has not begun, or a version before wrote it. */
+static json_t *plugins_of(const cse_request *request, const cse_job *job)
+{
+    cse_text text = { 0 };
+    json_t *plugins = NULL;
+    cse_store_reader *reader = NULL;
+    cse_readers *readers = request->server->readers;
+    if (cse_readers_borrow(readers, job->record.model_dir, &reader) != CSE_OK)
+        return json_null();
+    if (cse_store_reader_key(reader, "plugins", &text))
+        plugins = json_loadb(text.data, text.size, 0, NULL);
+    cse_readers_give_back(readers, job->record.model_dir, &reader);
+    cse_text_clear(&text);
+    if (are_plugins(plugins))
+        return plugins;
+    json_decref(plugins);
+    return json_null();
+}
+
 static json_t *runs_json(const cse_request *request, const compared *c)
 {
     static const char *const members[] = { "id", "name", "state", "batch_size" };
@@ -74,6 +110,7 @@ static json_t *runs_json(const cse_request *request, const compared *c)
         for (size_t m = 0; m < sizeof members / sizeof members[0]; m++)
             json_object_set(one, members[m], json_object_get(job, members[m]));
         json_object_set_new(one, "bits", bits_of(c, i));
+        json_object_set_new(one, "plugins", plugins_of(request, &c->jobs[i]));
         json_array_append_new(runs, one);
         json_decref(job);
     }
@@ -165,6 +202,11 @@ static const char schemas[] =
     "none is\n"
     "  differs_at integer|null  # the first step that is not; null: there is none\n"
     "  differs_in 'samples'|'states'|null  # what is not the same there; states: its samples are\n"
+    "ComparedPlugin\n"
+    "  kind string  # optimizer, model, op, ...\n"
+    "  name string\n"
+    "  library string  # path of the shared object that holds it\n"
+    "  digest string  # of that file (BLAKE2b-256), taken before any of its code ran\n"
     "ComparedRun\n"
     "  id JobId\n"
     "  name string\n"
@@ -172,6 +214,8 @@ static const char schemas[] =
     "  batch_size integer|null\n"
     "  bits ComparedBits|null  # null: of the first run, and where both have no digests of the "
     "same step\n"
+    "  plugins [ComparedPlugin]|null  # of the libraries that its process had loaded when it "
+    "began; null: the run does not say it\n"
     "ComparedSetting\n"
     "  path string\n"
     "  changes_bits boolean  # whether it can change a bit of a step; else it says where a run "

@@ -2,22 +2,17 @@
  * with it; without it, the plan is that of the run's store. */
 #include "run/measure/kernel_view.h"
 
-#include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "engine/code/codegen/artefact.h"
 #include "engine/code/codegen/generated_function.h"
 #include "engine/code/codegen/plan_file.h"
 #include "engine/graph/names.h"
+#include "run/measure/compiled_files.h"
 #include "run/measure/roofline.h"
-
-/* A file of a compiled step beyond this is not read. */
-#define MOST_FILE_BYTES (INT64_C(64) << 20)
 
 /* Between two measurements of the machine. */
 #define LEAST_PAUSE_NS (INT64_C(60) * 1000000000)
@@ -34,18 +29,6 @@ static void take_source(const cse_text *source, int number, cse_kernel_view *vie
     cse_text_add_bytes(&view->source, function, size);
 }
 
-static bool is_small(const char *directory)
-{
-    for (int f = 0; f < CSE_ARTEFACT_FILES; f++) {
-        struct stat about;
-        char path[4200];
-        snprintf(path, sizeof path, "%s/%s", directory, cse_artefact_names[f]);
-        if (stat(path, &about) == 0 && about.st_size > MOST_FILE_BYTES)
-            return false;
-    }
-    return true;
-}
-
 static cse_status take_function(const cse_artefact *artefact, const char *directory, int64_t kernel,
                                 cse_kernel_view *view, cse_graph **graph)
 {
@@ -60,33 +43,19 @@ static cse_status take_function(const cse_artefact *artefact, const char *direct
     return CSE_OK;
 }
 
-static cse_status read_folder(const char *directory, int64_t kernel, cse_kernel_view *view,
-                              cse_graph **graph)
-{
-    cse_artefact artefact;
-    if (directory == NULL)
-        return cse_fail(CSE_NO_INPUT, "the run does not say what it compiled");
-    if (!is_small(directory))
-        return cse_fail(CSE_DATA, "%.200s: its files are larger than %d MiB", directory,
-                        (int)(MOST_FILE_BYTES >> 20));
-    CSE_TRY(cse_artefact_read(directory, NULL, &artefact));
-    const cse_status status = take_function(&artefact, directory, kernel, view, graph);
-    cse_artefact_clear(&artefact);
-    return status;
-}
-
 static void read_artefact(cse_store_reader *reader, int64_t kernel, cse_kernel_view *view,
                           cse_graph **graph)
 {
-    cse_text text = { 0 };
-    json_t *compiled =
-        cse_store_reader_key(reader, "compiled", &text) ? json_loads(text.data, 0, NULL) : NULL;
-    const char *directory = json_string_value(json_object_get(compiled, "directory"));
+    cse_text directory;
+    cse_artefact artefact;
     snprintf(view->source_missing, sizeof view->source_missing, "no C was written for it");
-    if (read_folder(directory, kernel, view, graph) != CSE_OK)
+    cse_status status = cse_compiled_files_read(reader, &directory, &artefact);
+    if (status == CSE_OK)
+        status = take_function(&artefact, directory.data, kernel, view, graph);
+    if (status != CSE_OK)
         snprintf(view->source_missing, sizeof view->source_missing, "%s", cse_error_message());
-    json_decref(compiled);
-    cse_text_clear(&text);
+    cse_artefact_clear(&artefact);
+    cse_text_clear(&directory);
 }
 
 static cse_status read_graph(cse_store_reader *reader, cse_graph **graph)

@@ -83,6 +83,30 @@ def a_kernel_is_its_own_function_and_work():
         server.stop()
 
 
+def whole_texts():
+    """The C of the run is that of the file; the plan has each kernel in its order and each state's place."""
+    folder = support.folder()
+    train(folder)
+    server = Server("--run", f"{folder}/run1")
+    try:
+        path = f"{API}/jobs/run1"
+        graph = server.get(f"{path}/graph").json()
+        (file,) = glob.glob(f"{folder}/compiled/*/step.c")
+        with open(file) as f:
+            equal(server.get(f"{path}/compiled").json(), {"text": f.read(), "missing": None})
+        plan = server.get(f"{path}/compiled?part=plan").json()["text"].splitlines()
+        kernels = [line for line in plan if re.match("(replica|weights|update)[:,]", line)]
+        equal([re.sub("[:,].*", "", line) for line in kernels], [PARTS[group["part"]] for group in graph["groups"]])
+        for line, group in zip(kernels, graph["groups"]):
+            equal(re.sub("  #.*", "", line).split(": ")[1].split(), [graph["nodes"][i]["op"] for i in group["nodes"]])
+        for state in graph["states"]:
+            check(any(line.startswith(f"state {state['name']}: ") and line.endswith(f" at state+{state['offset']}")
+                      for line in plan), state, plan)
+        equal(server.get(f"{path}/compiled?part=objects").status, 400)
+    finally:
+        server.stop()
+
+
 def a_limit_is_measured_when_it_is_asked_for():
     folder = support.folder()
     train(folder)
@@ -113,14 +137,18 @@ def what_is_gone_is_said():
         answer = server.get(f"{path}/kernels/0").json()
         check(answer["source"] is None and "compiled" in answer["source_missing"], answer)
         check(answer["work"]["bytes"] > 0, "the work is still known", answer)
+        answer = server.get(f"{path}/compiled").json()
+        check(answer["text"] is None and "compiled" in answer["missing"], answer)
+        check("matmul" in server.get(f"{path}/compiled?part=plan").json()["text"], "the plan is still there")
         os.symlink("/etc", f"{folder}/compiled")
         answer = server.get(f"{path}/kernels/0").json()
         check(answer["source"] is None, "no other folder is read", answer)
+        equal(server.get(f"{path}/compiled").json()["text"], None, "not by the whole text either")
     finally:
         server.stop()
 
 
 if __name__ == "__main__":
     support.main([
-        a_kernel_is_its_own_function_and_work, a_limit_is_measured_when_it_is_asked_for, what_is_gone_is_said,
+        a_kernel_is_its_own_function_and_work, whole_texts, a_limit_is_measured_when_it_is_asked_for, what_is_gone_is_said,
     ])

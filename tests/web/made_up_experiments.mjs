@@ -91,6 +91,22 @@ export function experimentsOf(jobs, query) {
   };
 }
 
+const plugin = (kind, name, digit) => ({
+  kind,
+  name,
+  library: `/work/plugins/${name}.so`,
+  digest: `5e8f0c${digit}`.padEnd(64, "a"),
+});
+
+/** What GET /api/v1/jobs/ID/compiled says. */
+export function compiledOf(i, part) {
+  const lines = Array.from({ length: 60 }, (_, n) => `    v${n} = a[${n}] * b[${n}];`);
+  if (part === "plan") lines[10] = `    matmul: float32 [16, 32]  at replica+${4096 * i}`;
+  lines[30] =
+    i % 2 ? '    y = x / (1 + expf(-x)); /* </script> & "quoted" */' : "    y = x < 0 ? 0 : x;";
+  return { text: `${lines.join("\n")}\n`, missing: null };
+}
+
 /** What GET /api/v1/comparison says of them. */
 export function comparisonOf(jobs) {
   const settings = [
@@ -116,6 +132,14 @@ export function comparisonOf(jobs) {
       name,
       state,
       batch_size,
+      plugins:
+        i === 2
+          ? null
+          : [
+              plugin("optimizer", "damped", `${i % 2}`),
+              plugin("op", "swish_of_ours", "7"),
+              ...(i === 1 ? [plugin("metric", "top_3", "b")] : []),
+            ],
       bits:
         i === 0
           ? null

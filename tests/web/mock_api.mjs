@@ -2,7 +2,7 @@
  * them, over a map of made-up jobs. */
 import { SWEEP, SWEEPS } from "./made_up_sweeps.mjs";
 import { confusionOf, dataOf, samplesOf, validationOf } from "./made_up_samples.mjs";
-import { comparisonOf, curvesOf, experimentsOf } from "./made_up_experiments.mjs";
+import { comparisonOf, compiledOf, curvesOf, experimentsOf } from "./made_up_experiments.mjs";
 import { readFileSync, readdirSync } from "node:fs";
 import {
   MadeUpJob,
@@ -201,6 +201,7 @@ const OF_JOB = {
   topology: topologyOf,
   machine: machineOf,
   plan: planOf,
+  compiled: (job, query) => compiledOf(job.id.length, query.get("part")),
   tensors: (job) => ({ tensors: job.tensors(), next_page_token: null, missing: null }),
   numerics: (job, query) =>
     job.numerics({

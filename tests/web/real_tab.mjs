@@ -3,9 +3,10 @@ import { openBrowser, openTab } from "./browser.mjs";
 import { Api, endAll, startServer, tellFailure } from "./real_server.mjs";
 
 /** Starts the server, has `prepare(api)` make jobs, opens a tab that has the token, and has
- * `look(api, page)` check it; ends all, whatever failed, and the checks with it. */
-export async function inARealTab({ checks, csengine, dist, directory }, prepare, look) {
-  const { server, url, token } = await startServer({ csengine, dist, directory });
+ * `look(api, page)` check it; ends all, whatever failed, and the checks with it. `more` are further
+ * arguments of the server. */
+export async function inARealTab({ checks, csengine, dist, directory, more }, prepare, look) {
+  const { server, url, token } = await startServer({ csengine, dist, directory, more });
   const api = new Api(url, token);
   const { context, close } = await openBrowser({ reducedMotion: "reduce" });
   let tab;

@@ -24,6 +24,7 @@ const BUDGETS = {
   "the pages of the cockpit": 32 * 1024,
   "the page Compare": 16 * 1024,
   "the pages Compare and Sweeps": 20 * 1024,
+  "the differences of texts": 6 * 1024,
 };
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const { values: options } = parseArgs({
@@ -154,6 +155,8 @@ function pageFiles() {
   const editor = { ...asset("editor", "js", code.js), of: "the page Submit" };
   const drawn = bundle("src/explore/main.ts", { format: "esm" });
   const explore = { ...asset("explore", "js", drawn.js), of: "the pages Compare and Sweeps" };
+  const hunks = bundle("src/texts/main.ts", { format: "esm" });
+  const texts = { ...asset("texts", "js", hunks.js), of: "the differences of texts" };
   const later = {
     later: "the file of later",
     compare: "the page Compare",
@@ -165,6 +168,7 @@ function pageFiles() {
       WORKER_URL: JSON.stringify(layout.path),
       EDITOR_URL: JSON.stringify(editor.path),
       EXPLORE_URL: JSON.stringify(explore.path),
+      TEXTS_URL: JSON.stringify(texts.path),
       IS_REPORT: "false",
     },
   });
@@ -177,7 +181,7 @@ function pageFiles() {
     .replace("{{preload}}", preload)
     .replace("{{script}}", app.script.path);
   const index = { path: "/index.html", bytes: Buffer.from(html) };
-  return [index, ...app.files, style, layout, icon, editor, explore];
+  return [index, ...app.files, style, layout, icon, editor, explore, texts];
 }
 
 /* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by
@@ -186,7 +190,13 @@ function reportFile() {
   const worker = bundle("src/graph/worker.ts", { format: "iife" });
   const app = bundle("src/main.tsx", {
     format: "iife",
-    define: { WORKER_URL: '""', EDITOR_URL: '""', EXPLORE_URL: '""', IS_REPORT: "true" },
+    define: {
+      WORKER_URL: '""',
+      EDITOR_URL: '""',
+      EXPLORE_URL: '""',
+      TEXTS_URL: '""',
+      IS_REPORT: "true",
+    },
   });
   const inline = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
   const fill = (text, name, value) => text.replace(`{{${name}}}`, () => value);

@@ -19,6 +19,8 @@ import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { Badge, Dialog, Empty, PageHeader, Waiting } from "@/components/parts";
 import { Explore } from "@/experiments/Explore";
 import { useComparison, useCurves } from "@/experiments/comparison";
+import { Plugins } from "@/experiments/Plugins";
+import { Texts } from "@/experiments/Texts";
 import { GroupControls, LineChips, SharedCharts } from "@/experiments/SharedCharts";
 import { linesOf, useShared, type Band, type Line, type Source } from "@/experiments/shared";
 import { columnTitle } from "@/experiments/names";
@@ -296,6 +298,8 @@ function Below({
         settings={comparison?.origins ?? []}
         runs={comparison?.runs ?? []}
       />
+      <Plugins runs={comparison?.runs ?? []} />
+      <Texts runs={comparison?.runs ?? []} />
       {count > MOST_COMPARED && (
         <p class="small soft">
           Bits, and settings one by one, are compared of {MOST_COMPARED} runs at most: these are{" "}

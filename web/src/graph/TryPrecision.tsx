@@ -153,7 +153,7 @@ export function TryPrecision({
           server. It has the configuration of this run, and{" "}
           <code>{`${change.path}: ${change.value}`}</code>.{" "}
           {fork
-            ? `It shares steps 1 to ${integer(step)} with this run, with their curves and checkpoints; what differs from there on is this setting.`
+            ? `It shares ${step === 1 ? "step 1" : `steps 1 to ${integer(step)}`} with this run, with ${step === 1 ? "its" : "their"} curves and checkpoints; what differs from there on is this setting.`
             : "It begins as this run did, and shares no step with it."}{" "}
           This run is left as it is.
         </p>

@@ -102,8 +102,8 @@ function Table({ hunks, runs, title }: { hunks: Hunk[]; runs: ComparedRun[]; tit
   return (
     <>
       <p class="body soft" role="status">
-        {integer(differing)} lines differ, in {integer(hunks.length)} places; the lines between are
-        the same.
+        Lines that differ: {integer(differing)}, places: {integer(hunks.length)}. The lines between
+        are the same.
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label={title}>
         <table class="texts">

@@ -1,4 +1,4 @@
-/* `csengine blame`: which samples made the loss of a past step what it was. */
+/* `csengine blame`: the samples behind the loss of a past step, and which step to ask about. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include "cli/arguments/command_line.h"
 #include "cli/arguments/kept_states_option.h"
 #include "cli/arguments/option_values.h"
+#include "cli/runs/curve_events_shown.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
@@ -109,14 +110,37 @@ static cse_status read_question(const cse_command_line *line, cse_arena *arena,
     CSE_TRY(cse_option_kept_states(line, q->model_dir, arena, &q->kept));
     q->num_csx = (int)num_csx;
     if (q->step == 0)
-        return cse_fail(CSE_USAGE, "blame: needs --step S, from 1");
+        return cse_fail(CSE_USAGE, "blame: needs --step S, from 1, or --curves");
     return q->gradient_most > 0 && !q->gradients
                ? cse_fail(CSE_USAGE, "blame: --samples has no effect without --gradients")
                : CSE_OK;
 }
 
+/* Nothing is done again for curves, so what says how is refused. */
+static cse_status show_curves(const cse_command_line *line)
+{
+    static const char *const of_replays[] = { "step",    "top",         "gradients",  "samples",
+                                              "num_csx", "kept_states", "states_dir", NULL };
+    for (int i = 0; of_replays[i] != NULL; i++)
+        if (cse_option_value(line, of_replays[i]) != NULL)
+            return cse_fail(CSE_USAGE,
+                            "blame: --%s has no effect with --curves, which reads the curves of "
+                            "all steps: leave one of them out",
+                            of_replays[i]);
+    cse_judged_curves events;
+    const cse_status status = cse_judged_curves_find(line->arguments[0], &events);
+    if (status == CSE_OK && cse_option_is_on(line, "json"))
+        cse_judged_curves_print_json(line->arguments[0], &events);
+    else if (status == CSE_OK)
+        cse_judged_curves_print(line->arguments[0], &events);
+    cse_judged_curves_clear(&events);
+    return status;
+}
+
 static int run(const cse_command_line *line)
 {
+    if (cse_option_is_on(line, "curves"))
+        return cse_report(show_curves(line));
     int64_t shown = SHOWN_SAMPLES;
     cse_arena *arena = cse_arena_new();
     cse_sample_question question;
@@ -140,6 +164,8 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "step", "S", NULL, "the step, from 1" },
+    { "curves", NULL, NULL,
+      "which step: where loss and norms of gradients were first not finite, and jumped most" },
     { "top", "N", NULL, "shows the N samples of the largest losses, or gradients; 10" },
     { "gradients", NULL, NULL,
       "the norm of the gradient of each sample alone, by one pass of the step more; ranks by it" },
@@ -153,6 +179,7 @@ static const cse_option options[] = {
 };
 
 static const cse_command_note examples[] = {
+    { "blame model_dir/a --curves", "the steps to ask about: first not finite, largest jump" },
     { "blame model_dir/a --step 700", "the samples of step 700 with the largest losses" },
     { "blame model_dir/a --step 700 --gradients", "the samples with the largest gradients" },
     { "blame model_dir/a --step 700 --top 64 --json", "more of them, for programs" },
@@ -170,7 +197,8 @@ const cse_command cse_command_blame = {
         "a sample, as of tokens, their mean and the largest one. The norm of the gradient is\n"
         "that of the microbatch; with --gradients that of the sample alone as well, which is\n"
         "refused where the step's gradient is not the sum of those. Exit code 65: these are not\n"
-        "the run's bits.",
+        "the run's bits. --curves says which step to ask about, by the curves in the run store:\n"
+        "nothing is done again. A jump is told from the noise of the points before it.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -7,6 +7,7 @@
 #include "cli/arguments/kept_states_option.h"
 #include "cli/arguments/option_values.h"
 #include "cli/runs/curve_events_shown.h"
+#include "cli/runs/dead_units_shown.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
@@ -110,7 +111,7 @@ static cse_status read_question(const cse_command_line *line, cse_arena *arena,
     CSE_TRY(cse_option_kept_states(line, q->model_dir, arena, &q->kept));
     q->num_csx = (int)num_csx;
     if (q->step == 0)
-        return cse_fail(CSE_USAGE, "blame: needs --step S, from 1, or --curves");
+        return cse_fail(CSE_USAGE, "blame: needs --step S, from 1, or --curves or --dead_units");
     return q->gradient_most > 0 && !q->gradients
                ? cse_fail(CSE_USAGE, "blame: --samples has no effect without --gradients")
                : CSE_OK;
@@ -137,8 +138,49 @@ static cse_status show_curves(const cse_command_line *line)
     return status;
 }
 
+static cse_status refuse_beside_dead_units(const cse_command_line *line)
+{
+    static const char *const others[] = { "curves", "top", "gradients", "samples", NULL };
+    for (int i = 0; others[i] != NULL; i++)
+        if (cse_option_value(line, others[i]) != NULL || cse_option_is_on(line, others[i]))
+            return cse_fail(CSE_USAGE,
+                            "blame: --%s has no effect with --dead_units: leave one of them out",
+                            others[i]);
+    return CSE_OK;
+}
+
+static cse_status show_dead_units(const cse_command_line *line, cse_arena *arena)
+{
+    static const int64_t steps[] = { 1, INT32_MAX }, replicas[] = { 1, 250 };
+    int64_t num_csx = 0;
+    cse_dead_question q = { .model_dir = line->arguments[0] };
+    cse_dead_units found = { .count = 0 };
+    CSE_TRY(refuse_beside_dead_units(line));
+    CSE_TRY(cse_option_integer(line, "step", steps, &q.step));
+    CSE_TRY(cse_option_integer(line, "num_csx", replicas, &num_csx));
+    CSE_TRY(cse_option_kept_states(line, q.model_dir, arena, &q.kept));
+    q.num_csx = (int)num_csx;
+    const cse_status status = cse_dead_units_find(&q, &found);
+    if (status == CSE_OK && cse_option_is_on(line, "json"))
+        cse_dead_units_print_json(q.model_dir, &found);
+    else if (status == CSE_OK)
+        cse_dead_units_print(q.model_dir, &found);
+    cse_dead_units_clear(&found);
+    return status;
+}
+
+static int find_dead_units(const cse_command_line *line)
+{
+    cse_arena *arena = cse_arena_new();
+    const int code = cse_report(show_dead_units(line, arena));
+    cse_arena_destroy(&arena);
+    return code;
+}
+
 static int run(const cse_command_line *line)
 {
+    if (cse_option_is_on(line, "dead_units"))
+        return find_dead_units(line);
     if (cse_option_is_on(line, "curves"))
         return cse_report(show_curves(line));
     int64_t shown = SHOWN_SAMPLES;
@@ -163,9 +205,11 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "step", "S", NULL, "the step, from 1" },
+    { "step", "S", NULL, "the step, from 1; with --dead_units by default the last one" },
     { "curves", NULL, NULL,
       "which step: where loss and norms of gradients were first not finite, and jumped most" },
+    { "dead_units", NULL, NULL,
+      "units with ReLU that are zero for all samples of the step, and the step that made them so" },
     { "top", "N", NULL, "shows the N samples of the largest losses, or gradients; 10" },
     { "gradients", NULL, NULL,
       "the norm of the gradient of each sample alone, by one pass of the step more; ranks by it" },
@@ -180,6 +224,7 @@ static const cse_option options[] = {
 
 static const cse_command_note examples[] = {
     { "blame model_dir/a --curves", "the steps to ask about: first not finite, largest jump" },
+    { "blame model_dir/a --dead_units", "units that give nothing any more, and since which step" },
     { "blame model_dir/a --step 700", "the samples of step 700 with the largest losses" },
     { "blame model_dir/a --step 700 --gradients", "the samples with the largest gradients" },
     { "blame model_dir/a --step 700 --top 64 --json", "more of them, for programs" },
@@ -198,7 +243,9 @@ const cse_command cse_command_blame = {
         "that of the microbatch; with --gradients that of the sample alone as well, which is\n"
         "refused where the step's gradient is not the sum of those. Exit code 65: these are not\n"
         "the run's bits. --curves says which step to ask about, by the curves in the run store:\n"
-        "nothing is done again. A jump is told from the noise of the points before it.",
+        "nothing is done again. A jump is told from the noise of the points before it.\n"
+        "--dead_units searches the step that made a unit dead by halves: at most 64 steps are\n"
+        "looked at, each by a replay.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -34,8 +34,8 @@ typedef struct cse_dead_question {
     cse_kept_states kept;
 } cse_dead_question;
 
-/* Clear it also after a failure. CSE_NO_INPUT: no such step, or no ReLU; CSE_DATA: what was computed
- * is not what the run had. */
+/* Clear it also after a failure. CSE_NO_INPUT: no such step, or no ReLU; CSE_DATA: what was
+ * computed is not what the run had. */
 cse_status cse_dead_units_find(const cse_dead_question *question, cse_dead_units *found);
 void cse_dead_units_clear(cse_dead_units *found);
 

@@ -101,6 +101,7 @@ for moment in 0 0.02 0.05 0.1 0.15 0.2 0.3 0.4 0.6 0.8 server server; do
     for which in both supervisor coordinator; do
         name=killed-$moment-$which
         rm -rf "$work/$name"
+        : >"$work/$name.out" # it may be killed before it has opened that
         long "$name"
         if [ "$moment" = server ]; then
             until_true "$name: no server" has_server && killed_servers=$((killed_servers + 1))

@@ -394,6 +394,17 @@ cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *sta
     return cse_store_reader_status_of(reader, cse_run_is_alive(reader->model_dir), status);
 }
 
+cse_status cse_store_last_step(const char *model_dir, int64_t *step)
+{
+    cse_store_reader *reader = NULL;
+    cse_run_status run = { .last_step = -1 };
+    CSE_TRY(cse_store_reader_open(model_dir, &reader));
+    const cse_status status = cse_store_reader_status(reader, &run);
+    cse_store_reader_close(&reader);
+    *step = run.last_step;
+    return status;
+}
+
 cse_status cse_store_reader_status_of(cse_store_reader *reader, bool alive, cse_run_status *status)
 {
     cse_text text = { 0 };

@@ -30,6 +30,9 @@ cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *sta
 /* The same for a run of which the caller knows whether its process lives, since it is on another
  * host: not all shared file systems show run.lock there. */
 cse_status cse_store_reader_status_of(cse_store_reader *reader, bool alive, cse_run_status *status);
+/* The last step of the run in model_dir, for who asks for nothing else; -1: none. Fails as opening
+ * a reader does. */
+cse_status cse_store_last_step(const char *model_dir, int64_t *step);
 
 /* The write-failure journal, owned by the caller; its members are described in
  * store/failure_journal.h. NULL when the store is complete. */

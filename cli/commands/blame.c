@@ -117,18 +117,24 @@ static cse_status read_question(const cse_command_line *line, cse_arena *arena,
                : CSE_OK;
 }
 
+/* `others` of the options, ended by NULL, have no effect with `what`. */
+static cse_status refuse_beside(const cse_command_line *line, const char *what,
+                                const char *const others[])
+{
+    for (int i = 0; others[i] != NULL; i++)
+        if (cse_option_value(line, others[i]) != NULL || cse_option_is_on(line, others[i]))
+            return cse_fail(CSE_USAGE, "blame: --%s has no effect with %s: leave one of them out",
+                            others[i], what);
+    return CSE_OK;
+}
+
 /* Nothing is done again for curves, so what says how is refused. */
 static cse_status show_curves(const cse_command_line *line)
 {
     static const char *const of_replays[] = { "step",    "top",         "gradients",  "samples",
                                               "num_csx", "kept_states", "states_dir", NULL };
-    for (int i = 0; of_replays[i] != NULL; i++)
-        if (cse_option_value(line, of_replays[i]) != NULL)
-            return cse_fail(CSE_USAGE,
-                            "blame: --%s has no effect with --curves, which reads the curves of "
-                            "all steps: leave one of them out",
-                            of_replays[i]);
     cse_judged_curves events;
+    CSE_TRY(refuse_beside(line, "--curves, which reads the curves of all steps", of_replays));
     const cse_status status = cse_judged_curves_find(line->arguments[0], &events);
     if (status == CSE_OK && cse_option_is_on(line, "json"))
         cse_judged_curves_print_json(line->arguments[0], &events);
@@ -138,24 +144,14 @@ static cse_status show_curves(const cse_command_line *line)
     return status;
 }
 
-static cse_status refuse_beside_dead_units(const cse_command_line *line)
-{
-    static const char *const others[] = { "curves", "top", "gradients", "samples", NULL };
-    for (int i = 0; others[i] != NULL; i++)
-        if (cse_option_value(line, others[i]) != NULL || cse_option_is_on(line, others[i]))
-            return cse_fail(CSE_USAGE,
-                            "blame: --%s has no effect with --dead_units: leave one of them out",
-                            others[i]);
-    return CSE_OK;
-}
-
 static cse_status show_dead_units(const cse_command_line *line, cse_arena *arena)
 {
     static const int64_t steps[] = { 1, INT32_MAX }, replicas[] = { 1, 250 };
+    static const char *const of_samples[] = { "curves", "top", "gradients", "samples", NULL };
     int64_t num_csx = 0;
     cse_dead_question q = { .model_dir = line->arguments[0] };
     cse_dead_units found = { .count = 0 };
-    CSE_TRY(refuse_beside_dead_units(line));
+    CSE_TRY(refuse_beside(line, "--dead_units", of_samples));
     CSE_TRY(cse_option_integer(line, "step", steps, &q.step));
     CSE_TRY(cse_option_integer(line, "num_csx", replicas, &num_csx));
     CSE_TRY(cse_option_kept_states(line, q.model_dir, arena, &q.kept));
@@ -234,7 +230,7 @@ static const cse_command_note examples[] = {
 const cse_command cse_command_blame = {
     .name = "blame",
     .group = CSE_GROUP_LOOK,
-    .summary = "ranks the samples of a past step by their losses or gradients, by replay",
+    .summary = "finds the steps, samples and dead units behind a loss that went wrong",
     .arguments = "MODEL_DIR",
     .doc =
         "Does the step again, as `csengine inspect` does, and shows the loss of each of its\n"

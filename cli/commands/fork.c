@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/yaml.h"
 #include "engine/base/confinement.h"
 #include "run/record/recorded_configuration.h"
 #include "run/travel/fork_run.h"
@@ -74,18 +74,11 @@ static cse_status read_samples(const cse_command_line *line, int64_t **samples, 
 /* Of a job, as the server wrote it. */
 static cse_status read_configuration(const char *path, cse_arena *arena, const char **yaml)
 {
-    char buffer[4096];
     cse_text text = { 0 };
-    size_t size;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return cse_fail(CSE_NO_INPUT, "fork: --config: %s: %s", path, strerror(errno));
-    while ((size = fread(buffer, 1, sizeof buffer, file)) > 0)
-        cse_text_add(&text, "%.*s", (int)size, buffer);
-    fclose(file);
+    const cse_status status = cse_yaml_read_file(path, &text);
     *yaml = cse_arena_string(arena, text.data != NULL ? text.data : "");
     cse_text_clear(&text);
-    return CSE_OK;
+    return status;
 }
 
 static cse_status read_options(const cse_command_line *line, cse_arena *arena, cse_fork_options *o)

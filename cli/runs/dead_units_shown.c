@@ -6,6 +6,7 @@
 
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
+#include "run/travel/replay_verdict.h"
 
 static void print_unit(const char *run, const cse_dead_unit *unit)
 {
@@ -24,10 +25,12 @@ static void print_unit(const char *run, const cse_dead_unit *unit)
 
 void cse_dead_units_print(const char *run, const cse_dead_units *found)
 {
-    cse_print("%s, step %" PRId64 ": %d of %" PRId64
-              " units with ReLU are zero for all samples of the batch; %d steps were done again, "
-              "these are the run's bits\n",
-              run, found->step, found->count, found->units, found->looks);
+    cse_print(
+        "%s, step %" PRId64 ": %d of %" PRId64
+        " units with ReLU are zero for all samples of the batch; %d steps were looked at, %s\n",
+        run, found->step, found->count, found->units, found->looks,
+        found->proved ? "these are the run's bits"
+                      : "of some the run has no digests to compare with");
     for (int i = 0; i < found->count; i++)
         print_unit(run, &found->items[i]);
 }
@@ -43,9 +46,10 @@ void cse_dead_units_print_json(const char *run, const cse_dead_units *found)
                                                (json_int_t)unit->alive, "located",
                                                unit->first - unit->alive == 1));
     }
-    json_t *whole =
-        json_pack("{s:s, s:I, s:I, s:i, s:o}", "run", run, "step", (json_int_t)found->step, "units",
-                  (json_int_t)found->units, "looks", found->looks, "dead", units);
+    json_t *whole = json_pack(
+        "{s:s, s:I, s:s, s:I, s:i, s:o}", "run", run, "step", (json_int_t)found->step, "bits",
+        cse_replay_verdict_name(found->proved ? CSE_REPLAY_SAME : CSE_REPLAY_UNKNOWN), "units",
+        (json_int_t)found->units, "looks", found->looks, "dead", units);
     cse_json_print(whole);
     json_decref(whole);
 }

@@ -31,18 +31,14 @@ cse_status cse_fork_source_find(cse_jobs *jobs, const json_t *from, const cse_gr
 
 static cse_status check_steps(const char *model_dir, int64_t step)
 {
-    cse_store_reader *reader = NULL;
-    cse_run_status run = { .last_step = -1 };
-    CSE_TRY(cse_store_reader_open(model_dir, &reader));
-    cse_status status = cse_store_reader_status(reader, &run);
-    cse_store_reader_close(&reader);
-    CSE_TRY(status);
-    if (run.last_step < 1)
+    int64_t last;
+    CSE_TRY(cse_store_last_step(model_dir, &last));
+    if (last < 1)
         return cse_fail(CSE_NO_INPUT, "the run has done no step that a fork could share");
-    if (step > run.last_step)
+    if (step > last)
         return cse_fail(CSE_NO_INPUT,
-                        "the run has done the steps 1 to %" PRId64 ", and not step %" PRId64,
-                        run.last_step, step);
+                        "the run has done the steps 1 to %" PRId64 ", and not step %" PRId64, last,
+                        step);
     return CSE_OK;
 }
 

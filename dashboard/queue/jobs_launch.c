@@ -181,8 +181,9 @@ static cse_status make_start_command(cse_jobs *jobs, const cse_job_entry *entry,
     const char *path;
     cse_status status = CSE_OK;
     const json_t *forked = json_object_get(spec, "fork_from");
+    const bool forks = forked != NULL && !is_made(entry->record.model_dir);
     add_word(c, "%s", jobs->executable);
-    if (forked != NULL && !is_made(entry->record.model_dir)) {
+    if (forks) {
         CSE_TRY(add_fork(jobs, entry, forked, c));
     } else {
         add_word(c, "start");
@@ -202,7 +203,7 @@ static cse_status make_start_command(cse_jobs *jobs, const cse_job_entry *entry,
     if (json_is_true(json_object_get(spec, "validate_only")))
         add_word(c, "--validate_only");
     const json_t *from = json_object_get(spec, "resume_from");
-    if (forked != NULL && !is_made(entry->record.model_dir))
+    if (forks)
         return CSE_OK; /* it says itself what it goes on from */
     if (has_checkpoint(entry->record.model_dir)) {
         add_word(c, "--checkpoint_path=newest");

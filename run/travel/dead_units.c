@@ -111,21 +111,16 @@ static cse_status look(const cse_dead_question *q, cse_dead_units *found, int64_
         status = cse_fail(CSE_DATA, "%s", replay.words.data);
     if (status == CSE_OK)
         status = judge(found, replay.folder, step);
+    found->proved = found->proved && replay.verdict == CSE_REPLAY_SAME;
     cse_replay_clear(&replay);
     return status;
 }
 
 static cse_status find_last_step(const char *model_dir, int64_t *step)
 {
-    cse_store_reader *reader = NULL;
-    cse_run_status run = { .last_step = -1 };
-    CSE_TRY(cse_store_reader_open(model_dir, &reader));
-    cse_status status = cse_store_reader_status(reader, &run);
-    cse_store_reader_close(&reader);
-    *step = run.last_step;
-    return status != CSE_OK || run.last_step > 0
-               ? status
-               : cse_fail(CSE_NO_INPUT, "%s: no step of a training was committed", model_dir);
+    CSE_TRY(cse_store_last_step(model_dir, step));
+    return *step > 0 ? CSE_OK
+                     : cse_fail(CSE_NO_INPUT, "%s: no step of a training was committed", model_dir);
 }
 
 /* One whose end is not found yet; NULL: none. */
@@ -140,7 +135,7 @@ static const cse_dead_unit *unfinished(const cse_dead_units *found)
 cse_status cse_dead_units_find(const cse_dead_question *q, cse_dead_units *found)
 {
     const cse_dead_unit *next;
-    *found = (cse_dead_units){ .step = q->step };
+    *found = (cse_dead_units){ .step = q->step, .proved = true };
     if (q->step == 0)
         CSE_TRY(find_last_step(q->model_dir, &found->step));
     CSE_TRY(look(q, found, found->step));

@@ -1,12 +1,15 @@
-/* Units of a network that give nothing: of which step's samples none makes them other than zero,
- * and since when, by doing steps of the run again.
+/* Dead units of a network, whose output is zero for every sample of a step, and the step from which
+ * on they are dead. Both are found by doing steps of the run again.
  *
- * Looked at are the values of ReLU, which are exactly zero where they are not positive; other
- * activations are hardly ever. A unit is an element of the last axis, of [sample, channel, height,
- * width] a channel. A unit that is dead at a step is taken to be so at all later ones, so that a
- * search by halves finds where it died; the two steps beside that place are always looked at. */
+ * The units are those of ReLU, whose output is exactly zero where its input is not positive; that
+ * of other activations is hardly ever zero. A unit is an element of the last axis, of [sample,
+ * channel, height, width] a channel. A unit that is dead at a step is taken to be so at all later
+ * ones, so that a binary search finds where it died; the two steps beside that place are always
+ * looked at. */
 #ifndef CSE_RUN_TRAVEL_DEAD_UNITS_H
 #define CSE_RUN_TRAVEL_DEAD_UNITS_H
+
+#include <stdbool.h>
 
 #include "run/travel/kept_states.h"
 
@@ -15,8 +18,8 @@ enum { CSE_MOST_DEAD_LOOKS = 64 };
 typedef struct cse_dead_unit {
     char *layer; /* the value's name, as csengine inspect has it */
     int64_t unit;
-    int64_t first; /* the first step looked at from which on it gave nothing whenever looked at */
-    int64_t alive; /* the last step before that at which it gave something; 0: none */
+    int64_t first; /* the first of the steps looked at from which on it was dead at all of them */
+    int64_t alive; /* the last of them before that, at which it was not dead; 0: none */
 } cse_dead_unit;
 
 typedef struct cse_dead_units {
@@ -24,7 +27,8 @@ typedef struct cse_dead_units {
     int count, capacity;
     int64_t step;  /* at which they are dead */
     int64_t units; /* of all layers with ReLU */
-    int looks;     /* steps that were done again; at most CSE_MOST_DEAD_LOOKS */
+    int looks;     /* steps that were looked at, each by a replay; at most CSE_MOST_DEAD_LOOKS */
+    bool proved;   /* all of them have the digests of the run */
 } cse_dead_units;
 
 typedef struct cse_dead_question {

@@ -48,16 +48,12 @@ cse_status cse_replay_configuration(const char *model_dir, cse_arena *arena, con
 
 static cse_status check_step(const char *model_dir, int64_t step)
 {
-    cse_store_reader *reader = NULL;
-    cse_run_status run = { .last_step = -1 };
-    CSE_TRY(cse_store_reader_open(model_dir, &reader));
-    cse_status status = cse_store_reader_status(reader, &run);
-    cse_store_reader_close(&reader);
-    CSE_TRY(status);
-    if (step >= 0 && step <= (run.last_step > 0 ? run.last_step : 0))
+    int64_t last;
+    CSE_TRY(cse_store_last_step(model_dir, &last));
+    if (step >= 0 && step <= (last > 0 ? last : 0))
         return CSE_OK;
     return cse_fail(CSE_NO_INPUT, "step %" PRId64 ": %s has done the steps 1 to %" PRId64, step,
-                    model_dir, run.last_step > 0 ? run.last_step : 0);
+                    model_dir, last > 0 ? last : 0);
 }
 
 /* ---- the command ---- */

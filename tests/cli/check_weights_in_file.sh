@@ -67,7 +67,8 @@ small_file="--set states.keep_in=file --set states.directory=$work --set states.
 for type in bfloat16 float16; do
     "$csengine" checkpoint convert "$work/llama/checkpoint_1.mdl" "$work/llama_$type" --to hf \
         --dtype $type >"$work/out" 2>&1 || fail "a folder of $type: $(cat "$work/out")"
-    drawn="generate $work/llama_$type --prompt The --temperature 1.5 --seed 5 --max_new_tokens 12 --json"
+    drawn="generate $work/llama_$type --prompt The --temperature 1.5 --seed 5 --json"
+    drawn="$drawn --max_new_tokens 12"
     for precision in '' "$bfloat16"; do
         # shellcheck disable=SC2086 # options
         {

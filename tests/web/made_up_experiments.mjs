@@ -94,7 +94,7 @@ export function experimentsOf(jobs, query) {
 const plugin = (kind, name, digit) => ({
   kind,
   name,
-  library: `/work/plugins/${name}.so`,
+  library: `/srv/plugins/${name}.so`,
   digest: `5e8f0c${digit}`.padEnd(64, "a"),
 });
 

@@ -370,6 +370,8 @@ cse_status cse_host_group_give_job(cse_host_group *g, const cse_host_message *jo
     given.job.hosts = lines_of(g, g->options.names);
     given.job.movers = lines_of(g, g->options.movers);
     given.job.file_bytes = found.st_size;
+    if (g->file >= 0) /* what it was sent before it led */
+        close(g->file);
     g->file = descriptor;
     cse_members_set_job(g->members, &given);
     unlock(g);

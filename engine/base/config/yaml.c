@@ -369,7 +369,7 @@ cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text
     return parse_bare_items(&r, text, size, root);
 }
 
-static cse_status read_file(const char *path, cse_text *content)
+cse_status cse_yaml_read_file(const char *path, cse_text *content)
 {
     struct stat about;
     if (*path == '\0')
@@ -400,7 +400,7 @@ static cse_status read_file(const char *path, cse_text *content)
 cse_status cse_yaml_parse_file(cse_arena *arena, const char *path, cse_yaml_node **root)
 {
     cse_text content = { 0 };
-    cse_status status = read_file(path, &content);
+    cse_status status = cse_yaml_read_file(path, &content);
     if (status == CSE_OK)
         status = cse_yaml_parse(arena, path, content.data, content.size, root);
     cse_text_clear(&content);

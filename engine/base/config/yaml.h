@@ -42,7 +42,10 @@ typedef struct cse_yaml_key {
 cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text, size_t size,
                           cse_yaml_node **root);
 
-/* Reads a file and parses it: CSE_NO_INPUT when it is missing, CSE_PERMISSION, CSE_IO. */
+/* Adds the text of a configuration file to `content`: CSE_NO_INPUT when it is missing,
+ * CSE_PERMISSION, CSE_IO, CSE_CONFIG when it is larger than any configuration. */
+cse_status cse_yaml_read_file(const char *path, cse_text *content);
+/* Reads a file and parses it: fails as reading it does. */
 cse_status cse_yaml_parse_file(cse_arena *arena, const char *path, cse_yaml_node **root);
 
 /* An unquoted empty, null, Null, NULL or ~. */

@@ -41,7 +41,7 @@ enum { PIECE = 48 };
 /* Depth tiles of a step, where the passing operand is contiguous along its outer index: its rows
  * are then read in long runs. */
 enum { STEP = 8 };
-/* Depth tiles up to which it is packed over the whole depth, so that no sums wait. */
+/* Depth tiles up to which the passing operand is packed whole, so that no sums wait. */
 enum { SHALLOW = 16 };
 /* Outer indices of the staying operand that should fit; for fewer the depth is cut into ranges. */
 enum { ENOUGH = 768 };
